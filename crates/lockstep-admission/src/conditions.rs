@@ -75,6 +75,12 @@ impl Conditions {
         programs.any(|program| program.uses_variable(name))
     }
 
+    /// The conditions that compile, with their positions.
+    pub fn programs(&self) -> impl Iterator<Item = (usize, &Program)> {
+        let all = self.all.iter().enumerate();
+        all.filter_map(|(index, condition)| Some((index, condition.program.as_ref().ok()?)))
+    }
+
     /// True if there are no conditions.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lockstep_admission::mutate::Tracing;
 use lockstep_authz::{Decision, User};
 use lockstep_object::{Object, Value, yaml};
-use lockstep_write::offline::policies::{Review, Reviewed, Unbound, Workspace, cases};
+use lockstep_write::offline::policies::{Review, Reviewed, Unbound, Workspace, cases, lint};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -214,5 +214,81 @@ proptest! {
             prop_assert_eq!(cases::run(&case), cases::run(&case));
             Ok(())
         })?;
+    }
+}
+
+/// The objects of a case that lint reads.
+fn objects_of(case: &Value) -> Vec<Object> {
+    let fields = ["crds", "params", "policies", "bindings"].iter();
+    let values = fields.flat_map(|field| case[field].as_array().into_iter().flatten());
+    values
+        .filter_map(|value| Object::from_value(value.clone()).ok())
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// ux.md §5: whatever the policies are, lint ends with findings or an error.
+    #[test]
+    fn no_policy_makes_the_lint_panic(
+        seed in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..8u8, any::<prop::sample::Index>()), 0..4),
+    ) {
+        thread_local! {
+            static SEEDS: Vec<Value> = seeds();
+        }
+        SEEDS.with(|seeds| {
+            let mut case = seed.get(seeds).clone();
+            for (at, change, other) in changes {
+                let other = other.get(seeds);
+                let mut at = at.index(values(&case));
+                mutate(&mut case, &mut at, change, &other["object"]);
+            }
+            let objects = objects_of(&case);
+            prop_assert_eq!(lint::lint(&objects), lint::lint(&objects));
+            Ok(())
+        })?;
+    }
+}
+
+/// Expressions that cost as much as their size allows: they are refused or evaluated, without a panic.
+#[test]
+fn large_and_deep_expressions_are_refused_or_run() {
+    let text = "x".repeat(1 << 20);
+    let deep = |open: &str, inner: &str, close: &str, depth: usize| {
+        format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
+    };
+    let value = |expression: String| format!(r#"Object{{data: {{"a": {expression}}}}}"#);
+    let expressions = [
+        value(format!("\"{text}\"")),
+        value(deep("(", "\"a\"", ")", 20_000)),
+        value(format!("string({})", deep("[", "1", "]", 20_000))),
+        value(format!("string({}1)", "1 + ".repeat(100_000))),
+        value(deep("string(", "1", ")", 5_000)),
+        value(r"string([1,2,3].map(a, [1,2,3].map(b, [1,2,3].map(c, [a,b,c]))))".repeat(50)),
+        "!".repeat(200_000),
+        deep("Object{data: ", "{}", "}", 5_000),
+        "\u{0}\u{feff}\u{202e}".to_owned(),
+    ];
+    let map = object(json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "c" }, "data": { "a": "" },
+    }));
+    for expression in expressions {
+        let drawn = Drawn {
+            mutations: vec![(0, false)],
+            reinvocation: "Never",
+            failure: "Fail",
+        };
+        let [mut policy, binding] = manifests("p", &drawn);
+        policy.fields_mut()["spec"]["mutations"][0]["applyConfiguration"]["expression"] =
+            expression.into();
+        let objects = [policy, binding];
+        // Either outcome is sound; that there is one is what counts.
+        if let Ok(workspace) = Workspace::new(&objects, Unbound::Inert) {
+            let reviewed = reviewed(&workspace, &map);
+            assert!(reviewed.error.is_some() || reviewed.object.is_some());
+        }
+        assert!(lint::lint(&objects).is_ok());
     }
 }

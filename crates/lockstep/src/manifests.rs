@@ -27,6 +27,8 @@ pub(crate) struct Source {
     pub(crate) lines_before: usize,
     /// Position in a list of objects.
     pub(crate) item: Option<usize>,
+    /// Lines of the file with a key that was given before, and what is said about it. The last one counts.
+    pub(crate) duplicates: Arc<[(usize, String)]>,
 }
 
 impl Manifest {
@@ -47,7 +49,8 @@ pub(crate) fn read(places: &[PathBuf]) -> Result<Vec<Manifest>, Failure> {
     Ok(manifests)
 }
 
-fn files(place: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// The files of a place: those of a directory that have one of the extensions, or the place itself.
+pub(crate) fn files(place: &Path) -> Result<Vec<PathBuf>, Failure> {
     let cannot =
         |error: &std::io::Error| Failure::bad_input(format!("{}: {error}", place.display()));
     if place == Path::new("-") {
@@ -79,9 +82,10 @@ fn read_file(path: &Path, manifests: &mut Vec<Manifest>) -> Result<(), Failure> 
         |what: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {what}", path.display()));
     let text = document::read_text(path)?;
     for (lines_before, part) in documents(&text) {
-        let value = yaml::decode(part.as_bytes())
-            .map_err(|error| wrong(&error))?
-            .value;
+        let decoded = yaml::decode(part.as_bytes()).map_err(|error| wrong(&error))?;
+        let value = decoded.value;
+        let duplicates = decoded.duplicates.iter();
+        let duplicates: Arc<[_]> = duplicates.map(|text| moved(text, lines_before)).collect();
         let text: Arc<str> = part.into();
         let manifest = |value, item| Manifest {
             path: path.to_owned(),
@@ -90,6 +94,7 @@ fn read_file(path: &Path, manifests: &mut Vec<Manifest>) -> Result<(), Failure> 
                 text: Arc::clone(&text),
                 lines_before,
                 item,
+                duplicates: Arc::clone(&duplicates),
             },
         };
         match value {
@@ -104,6 +109,18 @@ fn read_file(path: &Path, manifests: &mut Vec<Manifest>) -> Result<(), Failure> 
         }
     }
     Ok(())
+}
+
+/// The line in the file of `line 5: key "a" already set in map`, which counts from the start of the document.
+fn moved(text: &str, lines_before: usize) -> (usize, String) {
+    let numbered = text
+        .strip_prefix("line ")
+        .and_then(|rest| rest.split_once(": "));
+    let parsed = numbered.and_then(|(line, what)| Some((line.parse::<usize>().ok()?, what)));
+    match parsed {
+        Some((line, what)) => (line + lines_before, what.to_owned()),
+        None => (lines_before + 1, text.to_owned()),
+    }
 }
 
 /// The documents of a file, which lines of three dashes part, each with the number of lines before it.

@@ -18,4 +18,5 @@ fn commands_print_what_their_cases_and_the_documentation_say() {
     cases.env("RUST_LOG", "error");
     cases.case("crates/lockstep/tests/cmd/*.md");
     cases.case("docs/concepts/*.md");
+    cases.case("docs/tutorials/first-mutation.md");
 }

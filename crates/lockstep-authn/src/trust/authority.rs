@@ -77,11 +77,12 @@ impl Authority {
     /// Issues a serving certificate.
     pub(crate) fn issue_serving(
         &self,
+        common_name: &str,
         names: &ServingNames,
         now: Timestamp,
     ) -> Result<Pair, TrustError> {
         let mut params = validity(now, ISSUED_DAYS)?;
-        params.distinguished_name = named("kube-apiserver", None);
+        params.distinguished_name = named(common_name, None);
         for name in &names.dns {
             let name = name.as_str().try_into()?;
             params.subject_alt_names.push(SanType::DnsName(name));

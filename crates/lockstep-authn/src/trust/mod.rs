@@ -24,5 +24,5 @@ pub(crate) use kubeconfig::admin_kubeconfig;
 pub use kubeconfig::server_url;
 pub use names::ServingNames;
 pub(crate) use own::OwnFiles;
-pub use own::TrustError;
+pub use own::{OwnServing, TrustError};
 pub use serving::ServingIdentity;

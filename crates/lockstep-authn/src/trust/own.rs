@@ -91,6 +91,46 @@ pub(crate) struct OwnFiles {
     pub(crate) admin: Admin,
 }
 
+/// Name in the serving certificate of an API server.
+const SERVING_NAME: &str = "kube-apiserver";
+
+/// A serving certificate of an authority of its own, for a server that is given none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OwnServing {
+    /// Certificate of the authority, in PEM.
+    pub authority: String,
+    /// File with the serving certificate.
+    pub certificate: PathBuf,
+    /// File with its key.
+    pub key: PathBuf,
+}
+
+impl OwnServing {
+    /// Loads authority and certificate of a folder, creates what is missing, and renews a certificate that is about to
+    /// expire or lacks a name. The authority stays as it is, so that clients go on to trust it.
+    pub fn prepare(
+        folder: &Path,
+        names: &ServingNames,
+        now: Timestamp,
+    ) -> Result<Self, TrustError> {
+        files::make_private_folder(folder)?;
+        let authority = prepare_authority(folder, now)?;
+        let serving = Place::new(folder, "tls");
+        let good = |facts: &Facts| {
+            facts.is_issued_by(authority.facts()) && facts.covers(names) && !is_due(facts, now)
+        };
+        if !serving.facts()?.as_ref().is_some_and(good) {
+            let name = names.dns.first().map_or("localhost", String::as_str);
+            serving.write(&authority.issue_serving(name, names, now)?)?;
+        }
+        Ok(Self {
+            authority: authority.certificate().to_owned(),
+            certificate: serving.certificate,
+            key: serving.key,
+        })
+    }
+}
+
 impl OwnFiles {
     /// Loads the credentials in `folder`, creates missing ones, and renews certificates of the own authority that are
     /// about to expire or lack a name. The serving certificate is in `serving_folder`; one of another authority is never
@@ -110,7 +150,7 @@ impl OwnFiles {
         let serving_is_ours = current.as_ref().is_none_or(issued_by_us);
         let good = |facts: &Facts| facts.covers(names) && !is_due(facts, now);
         if serving_is_ours && !current.as_ref().is_some_and(good) {
-            serving.write(&authority.issue_serving(names, now)?)?;
+            serving.write(&authority.issue_serving(SERVING_NAME, names, now)?)?;
         }
         let admin = Place::new(folder, "admin");
         let keep = admin
@@ -218,5 +258,45 @@ fn prepare_service_account_key(folder: &Path) -> Result<PathBuf, TrustError> {
         Ok(path)
     } else {
         Err(TrustError::NoKey { path })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::ToSpan as _;
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_of_an_own_authority_is_renewed_before_it_expires_and_the_authority_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |hours: i64| Timestamp::from_second(1_800_000_000).unwrap() + hours.hours();
+        let names = |name: &str| ServingNames {
+            dns: vec![name.to_owned()],
+            addresses: Vec::new(),
+        };
+        let prepare = |name: &str, hours| {
+            let own = OwnServing::prepare(folder.path(), &names(name), at(hours)).unwrap();
+            let certificate = std::fs::read_to_string(&own.certificate).unwrap();
+            (own, certificate)
+        };
+        let (first, certificate) = prepare("hook.ns.svc", 0);
+        assert_eq!(
+            prepare("hook.ns.svc", 24 * 300),
+            (first.clone(), certificate.clone())
+        );
+        let (later, renewed) = prepare("hook.ns.svc", 24 * 350);
+        assert_eq!(later, first);
+        assert_ne!(renewed, certificate);
+        let (other, renamed) = prepare("other.ns.svc", 24 * 350);
+        assert_eq!(other, first);
+        assert_ne!(renamed, renewed);
+        for file in [
+            &first.certificate,
+            &first.key,
+            &folder.path().join("ca.key"),
+        ] {
+            assert!(!files::is_open_to_others(file), "{}", file.display());
+        }
     }
 }

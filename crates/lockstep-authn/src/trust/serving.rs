@@ -42,6 +42,13 @@ impl ServingIdentity {
         Ok(changed)
     }
 
+    /// The last second of the certificate in use.
+    pub fn expires(&self) -> Option<Timestamp> {
+        let current = self.current.load();
+        let facts = current.cert.first().and_then(Facts::read);
+        facts.map(|facts| facts.not_after)
+    }
+
     /// The file with the certificate.
     pub fn certificate_file(&self) -> &Path {
         &self.certificate

@@ -192,6 +192,11 @@ const TABLE: &[Row] = &[
         Layer::Servers,
         MayUse::Words(&["lockstep-callout"]),
     ),
+    row(
+        "lockstep-policy-webhook",
+        Layer::Servers,
+        MayUse::Rules(&["lockstep-callout", "lockstep-authn"]),
+    ),
     row("lockstep-openfeature", Layer::Servers, MayUse::Words(&[])),
     row("lockstep", Layer::Binary, MayUse::Shipped),
     row(

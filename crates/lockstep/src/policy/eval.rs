@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use lockstep_admission::mutate::Tracing;
 use lockstep_admission::request::Operation;
-use lockstep_authz::{Authorizer, Decision, Policies, User};
+use lockstep_authz::{Authorizer, User};
 use lockstep_object::{Object, Status};
 use lockstep_write::offline::policies::{Review, Unbound, Workspace, shown_kind};
 use serde_json::{Value, json};
@@ -130,7 +130,7 @@ pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
             "the files have no policy with a binding",
         ));
     }
-    let authorizer = arguments.authorizer(&workspace)?;
+    let authorizer = input::authorizer(arguments.authorizer.as_deref(), &workspace)?;
     let subjects = arguments.subjects()?;
     if subjects.is_empty() {
         return Err(Failure::bad_input("no object to evaluate")
@@ -239,29 +239,6 @@ impl Arguments {
         Ok(pairs
             .map(|(manifest, object)| subject(file(manifest), Some(object)))
             .collect())
-    }
-
-    fn authorizer(&self, workspace: &Workspace) -> Result<Authorizer, Failure> {
-        match self.authorizer.as_deref() {
-            None if workspace.uses_authorizer() => Err(Failure::bad_input(
-                "a policy asks the authorizer, and --authorizer is not given",
-            )
-            .with_help("add --authorizer allow, --authorizer deny or --authorizer rbac:DIR")),
-            None | Some("deny") => Ok(Arc::new(|_| Decision::no_opinion())),
-            Some("allow") => Ok(Arc::new(|_| Decision::allow(""))),
-            Some(text) => {
-                let folder = text.strip_prefix("rbac:").ok_or_else(|| {
-                    Failure::bad_input(format!("--authorizer {text:?} is unknown"))
-                        .with_help("write allow, deny or rbac:DIR")
-                })?;
-                let manifests = input::read(&[PathBuf::from(folder)])?;
-                let mut policies = Policies::default();
-                for object in input::objects(&manifests)? {
-                    policies.put(&object);
-                }
-                Ok(Arc::new(move |attributes| policies.authorize(attributes)))
-            }
-        }
     }
 
     fn print(&self, evaluated: &[Evaluated], workspace: &Workspace, quiet: bool) {

@@ -1,7 +1,9 @@
 //! Policies and everything around them, from files.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use lockstep_authz::{Authorizer, Decision, Policies};
 use lockstep_object::{Object, field::FieldError};
 use lockstep_write::offline::policies::{Rejection, Unbound, Workspace, WorkspaceError};
 
@@ -9,6 +11,7 @@ use super::locate::{self, Position};
 use crate::{
     failure::{Exit, Failure},
     manifests::{self, Manifest},
+    output,
 };
 
 /// Reads all objects of files and directories.
@@ -16,7 +19,17 @@ pub(super) fn read(places: &[PathBuf]) -> Result<Vec<Manifest>, Failure> {
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    manifests::read(places)
+    let manifests = manifests::read(places)?;
+    let mut told = std::collections::BTreeSet::new();
+    for manifest in &manifests {
+        for (line, what) in manifest.source.duplicates.iter() {
+            let place = format!("{}:{line}", manifest.path.display());
+            if told.insert(place.clone()) {
+                output::tell(&format!("warning: {place}: {what}; the last one counts\n"));
+            }
+        }
+    }
+    Ok(manifests)
 }
 
 /// The objects of manifests, in the same order.
@@ -37,6 +50,33 @@ pub(super) fn workspace(manifests: &[Manifest], unbound: Unbound) -> Result<Work
     })
 }
 
+/// The authorizer that `--authorizer` names: `allow`, `deny` or `rbac:DIR`.
+pub(super) fn authorizer(
+    answers: Option<&str>,
+    workspace: &Workspace,
+) -> Result<Authorizer, Failure> {
+    match answers {
+        None if workspace.uses_authorizer() => Err(Failure::bad_input(
+            "a policy asks the authorizer, and --authorizer is not given",
+        )
+        .with_help("add --authorizer allow, --authorizer deny or --authorizer rbac:DIR")),
+        None | Some("deny") => Ok(Arc::new(|_| Decision::no_opinion())),
+        Some("allow") => Ok(Arc::new(|_| Decision::allow(""))),
+        Some(text) => {
+            let folder = text.strip_prefix("rbac:").ok_or_else(|| {
+                Failure::bad_input(format!("--authorizer {text:?} is unknown"))
+                    .with_help("write allow, deny or rbac:DIR")
+            })?;
+            let manifests = read(&[PathBuf::from(folder)])?;
+            let mut policies = Policies::default();
+            for object in objects(&manifests)? {
+                policies.put(&object);
+            }
+            Ok(Arc::new(move |attributes| policies.authorize(attributes)))
+        }
+    }
+}
+
 fn rejected(manifests: &[Manifest], rejections: &[Rejection]) -> Failure {
     let blocks = rejections.iter().flat_map(|rejection| {
         let manifest = &manifests[rejection.index];
@@ -49,7 +89,7 @@ fn rejected(manifests: &[Manifest], rejections: &[Rejection]) -> Failure {
 
 /// Message, place and line of a field error.
 fn block(manifest: &Manifest, error: &FieldError) -> String {
-    let (summary, inside) = summary(error);
+    let (summary, inside) = summary(&error.detail, &error.body());
     let path = manifest.path.display();
     let field = &error.field;
     let Some(place) = locate::find(&manifest.source, field, inside) else {
@@ -65,12 +105,11 @@ fn block(manifest: &Manifest, error: &FieldError) -> String {
     )
 }
 
-/// The first problem of an expression without its frame, and its place in the expression.
-fn summary(error: &FieldError) -> (String, Option<Position>) {
-    let detail = error.detail.as_str();
+/// The first problem of an expression without its frame, and its place in the expression; the first line of `whole` if
+/// it is about another thing.
+pub(super) fn summary(detail: &str, whole: &str) -> (String, Option<Position>) {
     let Some((_, rest)) = detail.split_once("ERROR: <input>:") else {
-        let text = error.body();
-        let text = text.lines().next().unwrap_or_default();
+        let text = whole.lines().next().unwrap_or_default();
         return (text.to_owned(), None);
     };
     let mut parts = rest.splitn(3, ':');

@@ -208,6 +208,7 @@ mod tests {
             text: text.into(),
             lines_before: 10,
             item: None,
+            duplicates: [].into(),
         };
         let inside = inside.map(|(line, column)| Position { line, column });
         find(&source, field, inside).map(|found| (found.line, found.column))

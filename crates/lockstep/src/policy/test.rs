@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use lockstep_gotext::re2;
 use lockstep_object::yaml;
 use lockstep_write::offline::policies::cases;
 use serde_json::{Value, json};
 
+use super::findings::escape;
+use super::judge;
+use super::suites::{self, Planned};
 use crate::{
     document,
     failure::{Exit, Failure},
@@ -17,18 +21,21 @@ const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  lockstep policy test tests/\n  lockstep policy test tests/sidecar.yaml --fail-fast\n  lockstep policy test tests/ --run sidecar -o json\n\nEach file is a case: policies, bindings, params, crds, namespace, object, oldObject, and what is expected.\nExits with 1 if a case fails, and with 2 if a file is no case or there is none."
+    after_help = "Examples:\n  lockstep policy test tests/\n  lockstep policy test tests/sidecar.yaml --fail-fast\n  lockstep policy test tests/ --run sidecar -o json\n\nEach file is a case: policies, bindings, params, crds, namespace, object, oldObject, and what is expected. A directory\nwith lockstep-test.yaml (PolicyTest), kyverno-test.yaml or kaptest.yaml is a suite; the tests of Kyverno must be about\npolicies of Kubernetes. Exits with 1 if a case fails, and with 2 if a file is no case or there is none."
 )]
 pub(crate) struct Arguments {
     /// Case files, or directories with them
     #[arg(required = true, value_name = "DIR")]
     places: Vec<PathBuf>,
-    /// Run the cases whose file or name contains this text
-    #[arg(long, value_name = "TEXT")]
+    /// Run the cases whose file or name contains a match of this regular expression
+    #[arg(long, value_name = "REGEX")]
     run: Option<String>,
     /// Stop at the first case that fails
     #[arg(long)]
     fail_fast: bool,
+    /// Rewrite the expected objects of suites with what came out
+    #[arg(long)]
+    update: bool,
     /// No case at all is no error
     #[arg(long)]
     allow_empty: bool,
@@ -58,19 +65,35 @@ pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
     for place in &arguments.places {
         collect(place, &mut files)?;
     }
+    let wanted = arguments
+        .run
+        .as_deref()
+        .map(re2::Pattern::compile)
+        .transpose();
+    let wanted = wanted.map_err(|error| Failure::bad_input(format!("--run: {error}")))?;
+    let is_wanted = |file: &Path, name: &str| {
+        let is_match = |regex: &re2::Pattern| {
+            regex.is_match(name) || regex.is_match(&file.display().to_string())
+        };
+        wanted.as_ref().is_none_or(is_match)
+    };
     let mut tested = Vec::new();
-    for file in &files {
-        let case = read(file)?;
-        let one = test(file, &case)?;
-        let is_wanted = arguments
-            .run
-            .as_ref()
-            .is_none_or(|text| one.name.contains(text) || one.file.contains(text));
-        if is_wanted {
+    'files: for file in &files {
+        let value = read(file)?;
+        let cases: Vec<Case> = match suites::read(file, &value)? {
+            Some(planned) => planned
+                .into_iter()
+                .map(Box::new)
+                .map(Case::Planned)
+                .collect(),
+            None => vec![Case::Whole(value)],
+        };
+        for case in cases.iter().filter(|case| is_wanted(file, case.name())) {
+            let one = arguments.test(file, case)?;
             let is_failure = !one.problems.is_empty();
             tested.push(one);
             if is_failure && arguments.fail_fast {
-                break;
+                break 'files;
             }
         }
     }
@@ -99,6 +122,13 @@ fn collect(place: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let entries = entries.map(|entry| entry.map(|entry| entry.path()));
     let mut paths: Vec<PathBuf> = entries.collect::<Result<_, _>>().map_err(cannot)?;
     paths.sort();
+    let is_suite = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| suites::NAMES.contains(&name))
+    };
+    if paths.iter().any(is_suite) {
+        paths.retain(|path| is_suite(path) || path.is_dir());
+    }
     for path in paths {
         let extension = path.extension().and_then(|text| text.to_str());
         if path.is_dir() || extension.is_some_and(|text| EXTENSIONS.contains(&text)) {
@@ -116,15 +146,49 @@ fn read(file: &Path) -> Result<Value, Failure> {
     Ok(decoded?.value)
 }
 
-fn test(file: &Path, case: &Value) -> Result<Tested, Failure> {
-    let problems = cases::run(case);
-    let problems =
-        problems.map_err(|error| Failure::bad_input(format!("{}: {error}", file.display())))?;
-    Ok(Tested {
-        file: file.display().to_string(),
-        name: case["name"].as_str().unwrap_or_default().to_owned(),
-        problems,
-    })
+/// A case of a suite, or a file that is one.
+enum Case {
+    Planned(Box<Planned>),
+    Whole(Value),
+}
+
+impl Case {
+    fn name(&self) -> &str {
+        match self {
+            Self::Planned(planned) => &planned.name,
+            Self::Whole(case) => case["name"].as_str().unwrap_or_default(),
+        }
+    }
+}
+
+impl Arguments {
+    fn test(&self, file: &Path, case: &Case) -> Result<Tested, Failure> {
+        let wrong = |what: &dyn std::fmt::Display| {
+            Failure::bad_input(format!("{}: {what}", file.display()))
+        };
+        let problems = match case {
+            Case::Whole(case) => cases::run(case).map_err(|error| wrong(&error))?,
+            Case::Planned(planned) => {
+                let judged = judge::run(planned);
+                let (problems, rewrite) = judged.map_err(|failure| wrong(&failure.message))?;
+                match rewrite.filter(|_| self.update) {
+                    None => problems,
+                    Some((path, object)) => {
+                        let text = document::to_yaml(object.as_value());
+                        std::fs::write(&path, text)
+                            .map_err(|error| wrong(&format!("{}: {error}", path.display())))?;
+                        output::tell(&format!("updated {}\n", path.display()));
+                        Vec::new()
+                    }
+                }
+            }
+        };
+        Ok(Tested {
+            file: file.display().to_string(),
+            name: case.name().to_owned(),
+            problems,
+        })
+    }
 }
 
 fn table(tested: &[Tested], failed: usize, quiet: bool) -> String {
@@ -175,11 +239,4 @@ fn junit(tested: &[Tested], failed: usize) -> String {
     }
     text.push_str("</testsuite>\n</testsuites>\n");
     text
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }

@@ -1,5 +1,7 @@
 //! Objects of a server: read, listed in pages, patched.
 
+use std::time::Duration;
+
 use hyper::Method;
 use lockstep_object::json;
 use serde_json::Value;
@@ -96,10 +98,22 @@ impl Access {
         &self,
         path: &str,
         page: u32,
+        show: impl FnMut(Value),
+    ) -> Result<(), Failure> {
+        self.each_page(path, page, Duration::ZERO, show)
+    }
+
+    /// As [`each`](Self::each), with a pause before each page.
+    pub(crate) fn each_page(
+        &self,
+        path: &str,
+        page: u32,
+        pause: Duration,
         mut show: impl FnMut(Value),
     ) -> Result<(), Failure> {
         let (mut token, mut stale) = (String::new(), 0);
         loop {
+            std::thread::sleep(pause);
             let mut reply = self.object(&format!("{path}?limit={page}&continue={token}"))?;
             let next = reply.body["metadata"]["continue"].as_str();
             let next = next.unwrap_or_default().to_owned();

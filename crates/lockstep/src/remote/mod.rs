@@ -18,7 +18,7 @@ pub(crate) use api::{PatchKind, Reply};
 pub(crate) use kubeconfig::Access;
 
 /// kubectl's flags for finding a server.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Flags {
     /// The kubeconfig to use
     #[arg(long, value_name = "FILE")]
@@ -91,6 +91,17 @@ impl Access {
     /// Connection settings of this server for the dashboard's proxy.
     #[cfg(feature = "dashboard")]
     pub(crate) fn backend(&self) -> Result<lockstep_dashboard::Backend, Failure> {
+        let (server, authorization) = self.connection()?;
+        Ok(lockstep_dashboard::Backend {
+            server,
+            authorization,
+        })
+    }
+
+    /// The server for connections of its own, and the `Authorization` header.
+    pub(crate) fn connection(
+        &self,
+    ) -> Result<(lockstep_callout::Server, Option<hyper::header::HeaderValue>), Failure> {
         let wrong = |what: &str| Failure::bad_input(format!("{}: {what}", self.server()));
         let uri: hyper::Uri = self.server().parse().map_err(|_| wrong("not a URL"))?;
         if uri.scheme_str() != Some("https") {
@@ -103,12 +114,11 @@ impl Access {
                 value
             })
         });
-        Ok(lockstep_dashboard::Backend {
-            server: http::server(self, &uri).map_err(|error| wrong(&error))?,
-            authorization: authorization
-                .transpose()
-                .map_err(|_| wrong("the token cannot be sent in a header"))?,
-        })
+        let authorization = authorization.transpose();
+        Ok((
+            http::server(self, &uri).map_err(|error| wrong(&error))?,
+            authorization.map_err(|_| wrong("the token cannot be sent in a header"))?,
+        ))
     }
 
     fn unreachable(&self, why: &str) -> Failure {

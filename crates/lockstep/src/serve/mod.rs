@@ -21,7 +21,7 @@ use lockstep_object::json;
 
 pub(crate) use flags::Arguments;
 pub(crate) use gates::help as gates_help;
-#[cfg(feature = "dashboard")]
+pub(crate) use logging::{Format as LogFormat, start as start_log};
 pub(crate) use signals::Signals;
 pub(crate) use variables::{ShownFlag, shown_flags, variable, with_variables};
 

@@ -65,6 +65,14 @@ impl Signals {
         })
     }
 
+    /// The signals that end a server which has a use of its own for SIGHUP.
+    pub(crate) fn listen_to_ends() -> Result<Self, Failure> {
+        Ok(Self {
+            hangup: None,
+            ..Self::listen()?
+        })
+    }
+
     pub(crate) async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,

@@ -25,8 +25,17 @@ pub enum CaseError {
     Malformed(String),
 }
 
+/// Evaluation of the request of a case: the objects of the case, the workspace of them, and the request.
+pub type Reviewer<'a> =
+    dyn FnMut(&[Object], &Workspace, &Review<'_>) -> Result<Reviewed, WorkspaceError> + 'a;
+
 /// Runs one case. Returns how the result differs from what is expected; nothing if it is as expected.
 pub fn run(case: &Value) -> Result<Vec<String>, CaseError> {
+    run_by(case, &mut |_, workspace, review| workspace.review(review))
+}
+
+/// As [`run`], with a request that is evaluated by `evaluate`.
+pub fn run_by(case: &Value, evaluate: &mut Reviewer<'_>) -> Result<Vec<String>, CaseError> {
     let expected = &case["expected"];
     if !expected.is_object() {
         return Err(malformed("the case has no `expected`"));
@@ -54,7 +63,10 @@ pub fn run(case: &Value) -> Result<Vec<String>, CaseError> {
         }
         Err(error) => return Err(malformed(&error.to_string())),
     };
-    let reviewed = review(case, &workspace)?;
+    let mut of_case = |workspace: &Workspace, review: &Review<'_>| -> Result<_, WorkspaceError> {
+        evaluate(&objects, workspace, review)
+    };
+    let reviewed = review(case, &workspace, &mut of_case)?;
     let warnings = workspace.warnings().iter().map(String::as_str);
     let warnings = warnings.chain(reviewed.warnings()).map(str::to_owned);
     let status = |error: &ApiError| Status::from(error).to_value();
@@ -67,7 +79,11 @@ pub fn run(case: &Value) -> Result<Vec<String>, CaseError> {
     Ok(compare(case, &found))
 }
 
-fn review(case: &Value, workspace: &Workspace) -> Result<Reviewed, CaseError> {
+fn review(
+    case: &Value,
+    workspace: &Workspace,
+    evaluate: &mut dyn FnMut(&Workspace, &Review<'_>) -> Result<Reviewed, WorkspaceError>,
+) -> Result<Reviewed, CaseError> {
     let one = |field: &str| match &case[field] {
         Value::Null => Ok(None),
         given => object(given, field).map(Some),
@@ -112,7 +128,7 @@ fn review(case: &Value, workspace: &Workspace) -> Result<Reviewed, CaseError> {
         ),
     };
     let is_master = user.is_master();
-    let reviewed = workspace.review(&Review {
+    let review = Review {
         operation,
         object: new.as_ref(),
         old: old.as_ref(),
@@ -127,7 +143,8 @@ fn review(case: &Value, workspace: &Workspace) -> Result<Reviewed, CaseError> {
         }),
         is_dry_run: case["dryRun"] == true,
         tracing: Tracing::Off,
-    });
+    };
+    let reviewed = evaluate(workspace, &review);
     let mut reviewed = reviewed.map_err(|error| malformed(&error.to_string()))?;
     if placed && let Some(object) = &mut reviewed.object {
         object.set_meta_text("namespace", "");

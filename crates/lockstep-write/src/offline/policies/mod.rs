@@ -2,10 +2,13 @@
 //! requests that are evaluated against them.
 
 pub mod cases;
+mod described;
 mod kinds;
+pub mod lint;
 mod workspace;
 
-pub use workspace::{Rejection, Unbound, Workspace, WorkspaceError};
+pub use described::{Described, Mutated};
+pub use workspace::{Collection, OWN_GROUP, Rejection, Unbound, Workspace, WorkspaceError};
 
 use lockstep_admission::api::ApiKind;
 use lockstep_admission::binding::Binding;
@@ -71,9 +74,95 @@ impl Reviewed {
     }
 }
 
+/// The phases of a request in which policies run.
+pub trait Phases {
+    /// Runs mutating policies on the object.
+    fn mutate(
+        &self,
+        request: &Request,
+        object: Option<&mut Object>,
+        old: Option<&Object>,
+    ) -> Result<Outcome, ApiError>;
+
+    /// Runs validating policies on the object that is to be stored.
+    fn validate(
+        &self,
+        request: &Request,
+        object: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<Outcome, ApiError>;
+}
+
+/// Phases that run in this process.
+struct Engine<'a> {
+    workspace: &'a Workspace,
+    versions: &'a OfResource,
+    review: &'a Review<'a>,
+}
+
+impl Engine<'_> {
+    fn facts(&self, request: &Request) -> RequestFacts<'_> {
+        let authorization = authorization(self.review.authorizer.clone(), self.review.user);
+        RequestFacts::new(self.workspace, &request.namespace, authorization)
+    }
+}
+
+impl Phases for Engine<'_> {
+    fn mutate(
+        &self,
+        request: &Request,
+        object: Option<&mut Object>,
+        old: Option<&Object>,
+    ) -> Result<Outcome, ApiError> {
+        let facts = self.facts(request);
+        evaluate::mutate(
+            self.workspace.policies(),
+            request,
+            &facts,
+            self.versions,
+            (object, old),
+            self.review.tracing,
+        )
+    }
+
+    fn validate(
+        &self,
+        request: &Request,
+        object: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<Outcome, ApiError> {
+        let facts = self.facts(request);
+        evaluate::validate(
+            self.workspace.policies(),
+            request,
+            &facts,
+            self.versions,
+            (object, old),
+            self.review.tracing,
+        )
+    }
+}
+
 impl Workspace {
     /// Evaluates a request: defaults, mutating policies, schema, validating policies. Fails if the kind is unknown.
     pub fn review(&self, review: &Review<'_>) -> Result<Reviewed, WorkspaceError> {
+        self.reviewed(review, None)
+    }
+
+    /// As [`review`](Self::review), with policies that run elsewhere.
+    pub fn review_by(
+        &self,
+        review: &Review<'_>,
+        phases: &dyn Phases,
+    ) -> Result<Reviewed, WorkspaceError> {
+        self.reviewed(review, Some(phases))
+    }
+
+    fn reviewed(
+        &self,
+        review: &Review<'_>,
+        elsewhere: Option<&dyn Phases>,
+    ) -> Result<Reviewed, WorkspaceError> {
         let subject = review
             .object
             .or(review.old)
@@ -103,13 +192,14 @@ impl Workspace {
         reviewed.error = decode(&kind, object.as_mut(), old.as_mut()).err();
         reviewed.before.clone_from(&object);
         if reviewed.error.is_none() {
-            let admitted = self.admit(
+            let engine = Engine {
+                workspace: self,
+                versions: &versions,
                 review,
-                &request,
-                &versions,
-                (&mut object, old.as_ref()),
-                &mut reviewed,
-            );
+            };
+            let phases = elsewhere.unwrap_or(&engine);
+            let objects = (&mut object, old.as_ref());
+            let admitted = self.admit(phases, &request, objects, &mut reviewed);
             reviewed.error = reviewed.error.or(admitted.err());
         }
         let is_unnamed = is_namespaced && subject.namespace().is_empty();
@@ -124,17 +214,12 @@ impl Workspace {
 
     fn admit(
         &self,
-        review: &Review<'_>,
+        phases: &dyn Phases,
         request: &Request,
-        versions: &OfResource,
         (object, old): (&mut Option<Object>, Option<&Object>),
         reviewed: &mut Reviewed,
     ) -> Result<(), ApiError> {
-        let authorization = authorization(review.authorizer.clone(), review.user);
-        let facts = RequestFacts::new(self, &request.namespace, authorization);
-        let set = self.policies();
-        let objects = (object.as_mut(), old);
-        let mutated = evaluate::mutate(set, request, &facts, versions, objects, review.tracing)?;
+        let mutated = phases.mutate(request, object.as_mut(), old)?;
         let error = mutated.error.clone();
         reviewed.mutating = mutated;
         if let Some(error) = error {
@@ -143,9 +228,7 @@ impl Workspace {
         if let Some(object) = object {
             self.settle(request, object, old)?;
         }
-        let objects = (object.as_ref(), old);
-        let validated =
-            evaluate::validate(set, request, &facts, versions, objects, review.tracing)?;
+        let validated = phases.validate(request, object.as_ref(), old)?;
         let error = validated.error.clone();
         reviewed.validating = validated;
         error.map_or(Ok(()), Err)

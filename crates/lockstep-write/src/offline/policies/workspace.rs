@@ -1,13 +1,14 @@
 //! Everything that policies are evaluated with, from manifests in any order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use lockstep_admission::api::{self, ApiKind};
 use lockstep_admission::binding::Binding;
 use lockstep_admission::facts::{Facts, ParamKind, ParamResource};
+use lockstep_admission::matching::MatchResources;
 use lockstep_admission::policy::{MutatingPolicy, PolicyKind, ValidatingPolicy};
-use lockstep_admission::set::PolicySet;
+use lockstep_admission::set::{PolicySet, is_exempt};
 use lockstep_catalog::builtin::{self, Apis};
 use lockstep_catalog::{Origin, Registry, ResourceId, Served};
 use lockstep_cel::Version;
@@ -27,10 +28,27 @@ use crate::admission::policies::OfServed;
 pub struct Workspace {
     registry: Arc<Registry>,
     set: PolicySet,
-    /// Parameters and namespaces, with their defaults.
-    objects: Vec<(Object, Arc<Value>)>,
+    /// Parameters and namespaces by group and kind, with their defaults.
+    objects: BTreeMap<(Box<str>, Box<str>), Vec<Kept>>,
     /// Warnings for the authors of policies and bindings.
     warnings: Vec<String>,
+}
+
+/// Group of custom resources that stand for policies and bindings, in clusters whose server does not have those.
+pub const OWN_GROUP: &str = "policy.lockstep.dev";
+
+/// A parameter or namespace, and its value as expressions see it.
+type Kept = (Object, Arc<Value>);
+
+/// A collection of objects on a server, in all namespaces.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Collection {
+    /// `/apis/apps/v1/deployments`
+    pub path: String,
+    /// Version of its objects.
+    pub api_version: String,
+    /// Kind of its objects.
+    pub kind: String,
 }
 
 /// A policy or binding that a server would refuse.
@@ -88,11 +106,13 @@ pub enum Unbound {
 impl Workspace {
     /// Reads objects. Policies and bindings are validated as a server would.
     pub fn new(objects: &[Object], unbound: Unbound) -> Result<Self, WorkspaceError> {
+        let objects: Vec<Object> = objects.iter().map(of_upstream).collect();
+        let objects = objects.as_slice();
         let registry = registry(objects)?;
         let mut workspace = Self {
             registry: Arc::new(registry),
             set: PolicySet::default(),
-            objects: Vec::new(),
+            objects: BTreeMap::new(),
             warnings: Vec::new(),
         };
         let mut stored = Stored::default();
@@ -121,6 +141,45 @@ impl Workspace {
         Ok(workspace)
     }
 
+    /// True for a policy or binding, also one of [`OWN_GROUP`].
+    pub fn is_policy(object: &Object) -> bool {
+        ApiKind::of(&of_upstream(object)).is_some()
+    }
+
+    /// Collections of the parameters of bound policies. Kinds that are not known have none.
+    pub fn param_collections(&self) -> Vec<Collection> {
+        let mutating = self.set.mutating().iter();
+        let mutating = mutating.map(|bound| &bound.policy.common.param_kind);
+        let validating = self.set.validating().iter();
+        let validating = validating.map(|bound| &bound.policy.common.param_kind);
+        let mut collections: Vec<Collection> = Vec::new();
+        for kind in mutating.chain(validating).flatten() {
+            let version = kind.api_version.rsplit('/').next().unwrap_or_default();
+            let found = self.registry.iter().find(|resource| {
+                *resource.group == *group(&kind.api_version)
+                    && resource.kind == kind.kind
+                    && resource.served_version(version).is_some()
+            });
+            let Some(resource) = found else {
+                continue;
+            };
+            let root = if resource.group.is_empty() {
+                "/api"
+            } else {
+                "/apis"
+            };
+            let collection = Collection {
+                path: format!("{root}/{}/{}", kind.api_version, resource.plural),
+                api_version: kind.api_version.to_string(),
+                kind: kind.kind.to_string(),
+            };
+            if !collections.contains(&collection) {
+                collections.push(collection);
+            }
+        }
+        collections
+    }
+
     /// The bound policies.
     pub fn policies(&self) -> &PolicySet {
         &self.set
@@ -133,6 +192,12 @@ impl Workspace {
 
     pub(super) fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    /// Parameters or namespaces of a kind, in any version.
+    fn of_kind(&self, api_version: &str, kind: &str) -> &[Kept] {
+        let key = (group(api_version).into(), kind.into());
+        self.objects.get(&key).map_or(&[], Vec::as_slice)
     }
 
     /// True if an expression of a policy asks the authorizer.
@@ -161,6 +226,52 @@ impl Workspace {
             })
         });
         found.ok_or_else(unknown)
+    }
+
+    /// Collections of the objects that bound policies may be about, each in one version. Policies that name all
+    /// resources are about those that are listed anyway.
+    pub fn listed_paths(&self) -> Vec<Collection> {
+        let mutating = self.set.mutating().iter();
+        let mutating = mutating.map(|bound| &bound.policy.common.constraints);
+        let validating = self.set.validating().iter();
+        let validating = validating.map(|bound| &bound.policy.common.constraints);
+        let named: Vec<(&str, &str)> = mutating
+            .chain(validating)
+            .flat_map(MatchResources::resources)
+            .collect();
+        let is = |named: &str, own: &str| named == "*" || named == own;
+        let wanted = self.registry.iter().filter(|resource| {
+            let is_named = named
+                .iter()
+                .any(|(group, plural)| is(group, &resource.group) && is(plural, &resource.plural));
+            is_named && resource.is_stored() && !is_exempt(&resource.group, &resource.plural)
+        });
+        let collections = wanted.filter_map(|resource| {
+            let mut versions = resource.versions.indexed();
+            let (_, version) = versions.find(|(_, version)| version.is_served)?;
+            let (api_version, root) = match &*resource.group {
+                "" => (version.name.to_string(), "/api".to_owned()),
+                group => (format!("{group}/{}", version.name), "/apis".to_owned()),
+            };
+            Some(Collection {
+                path: format!("{root}/{api_version}/{}", resource.plural),
+                api_version,
+                kind: resource.kind.to_string(),
+            })
+        });
+        collections.collect()
+    }
+
+    /// An object without unknown fields and with its defaults; as it is if its kind is unknown or its types are wrong.
+    pub fn completed(&self, object: &Object) -> Object {
+        let mut completed = object.clone();
+        let read = self
+            .served(object)
+            .map(|served| OfServed(served).read(&mut completed));
+        match read {
+            Ok(Ok(())) => completed,
+            _ => object.clone(),
+        }
     }
 
     /// Defaults and validates a policy or binding.
@@ -222,7 +333,9 @@ impl Workspace {
             read.map_err(|why| WorkspaceError::Malformed { kind, name, why })?;
         }
         let value = Arc::new(object.as_value().clone());
-        self.objects.push((object, value));
+        let kind = (group(object.api_version()).into(), object.kind().into());
+        let of_kind = self.objects.entry(kind).or_default();
+        of_kind.push((object, value));
         Ok(())
     }
 }
@@ -244,8 +357,21 @@ fn check_types(object: &mut Object) -> Result<Vec<String>, ApiError> {
     Ok(unknown)
 }
 
+/// Policies of [`OWN_GROUP`] as the kinds that they stand for.
+fn of_upstream(object: &Object) -> Object {
+    let mut object = object.clone();
+    let is_own = object.api_version() == format!("{OWN_GROUP}/v1");
+    if is_own {
+        let api_version = format!("{}/v1", api::GROUP);
+        object
+            .fields_mut()
+            .insert("apiVersion".to_owned(), api_version.into());
+    }
+    object
+}
+
 /// Built-in resources, and those of the definitions.
-fn registry(objects: &[Object]) -> Result<Registry, WorkspaceError> {
+pub(super) fn registry(objects: &[Object]) -> Result<Registry, WorkspaceError> {
     let mut registry = Registry::new(builtin::resources(Version::LATEST, &Apis::all()));
     for object in objects
         .iter()
@@ -369,12 +495,9 @@ impl<'a> RequestFacts<'a> {
             });
             Object::from_value(made).ok()
         };
-        let mut objects = workspace.objects.iter().map(|(object, _)| object);
-        let given = objects.find(|object| {
-            object.kind() == "Namespace"
-                && object.api_version() == "v1"
-                && object.name() == namespace
-        });
+        let given = workspace.of_kind("v1", "Namespace");
+        let mut given = given.iter().map(|(object, _)| object);
+        let given = given.find(|object| object.name() == namespace);
         let namespace = match given {
             _ if namespace.is_empty() => None,
             Some(given) => {
@@ -392,20 +515,11 @@ impl<'a> RequestFacts<'a> {
             authorization,
         }
     }
+}
 
-    fn of_kind<'k>(
-        &'k self,
-        kind: &'k ParamKind,
-    ) -> impl Iterator<Item = &'k (Object, Arc<Value>)> {
-        let group = |api_version: &str| -> String {
-            let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-            group.to_owned()
-        };
-        let wanted = group(&kind.api_version);
-        self.workspace.objects.iter().filter(move |(object, _)| {
-            *object.kind() == *kind.kind && group(object.api_version()) == wanted
-        })
-    }
+/// The group of an `apiVersion`; empty for the core.
+fn group(api_version: &str) -> &str {
+    api_version.rsplit_once('/').map_or("", |(group, _)| group)
 }
 
 impl Facts for RequestFacts<'_> {
@@ -432,12 +546,14 @@ impl Facts for RequestFacts<'_> {
 
     fn params(&self, kind: &ParamKind, namespace: &str) -> Vec<Arc<Value>> {
         let within = |object: &Object| namespace.is_empty() || in_namespace(object, namespace);
-        let found = self.of_kind(kind).filter(|(object, _)| within(object));
+        let all = self.workspace.of_kind(&kind.api_version, &kind.kind).iter();
+        let found = all.filter(|(object, _)| within(object));
         found.map(|(_, value)| Arc::clone(value)).collect()
     }
 
     fn param(&self, kind: &ParamKind, namespace: &str, name: &str) -> Option<Arc<Value>> {
-        let mut found = self.of_kind(kind).filter(|(object, _)| {
+        let all = self.workspace.of_kind(&kind.api_version, &kind.kind).iter();
+        let mut found = all.filter(|(object, _)| {
             object.name() == name && (namespace.is_empty() || in_namespace(object, namespace))
         });
         found.next().map(|(_, value)| Arc::clone(value))
