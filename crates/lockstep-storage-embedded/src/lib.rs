@@ -18,6 +18,7 @@
 //!
 //! `docs/reference/store-format.md` specifies the on-disk format.
 
+mod applier;
 mod checkpointer;
 mod condition;
 mod disk;
@@ -26,6 +27,7 @@ mod histogram;
 mod inspect;
 mod lock;
 mod log;
+mod proposer;
 mod queue;
 mod restore;
 mod service;
