@@ -232,6 +232,14 @@ pub enum StopReason {
     /// An entry cannot be applied by this version.
     #[error(transparent)]
     UnknownContent(#[from] UnknownContent),
+    /// The leader knows that this member had entries which its log does not have: its disk lost them.
+    #[error("the log ends at index {last}, and index {known} was safe on this disk")]
+    EntriesLost {
+        /// The last index of the log.
+        last: u64,
+        /// The index that the member acknowledged.
+        known: u64,
+    },
 }
 
 /// A message that completes a snapshot.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use lockstep_mvcc::MemberId;
 use raft::SnapshotStatus;
+use raft::prelude::MessageType;
 
 use super::events::{Effect, StopReason};
 use super::snapshots::{Ended, Piece, Taken};
@@ -89,6 +90,13 @@ impl Node {
         // A snapshot arrives in pieces, and its message with the last of them.
         if message.snapshot.is_some() {
             return;
+        }
+        let last = self.last().index;
+        // A heartbeat commits no more than its receiver acknowledged in the term. The library would panic.
+        let is_heartbeat = message.kind == MessageType::MsgHeartbeat as i32;
+        if is_heartbeat && message.term >= self.raft.raft.term && message.commit > last {
+            let known = message.commit;
+            return self.stop(StopReason::EntriesLost { last, known });
         }
         if let Some(message) = to_raft(message, self.options.id.0) {
             // A message that does not fit the present term or members is dropped; Raft sends it again.

@@ -59,6 +59,11 @@ pub(crate) fn to_raft(wire: RaftMessage, to: u64) -> Option<Message> {
     let entries: Option<Vec<Entry>> = wire.entries.into_iter().map(from_wire).collect();
     let entries = entries?;
     let is_configuration = |entry: &Entry| entry.entry_type != EntryType::EntryNormal;
+    // The library takes a message without a term for one of its own. Members send only forwarded requests so.
+    let is_forwarded = [MessageType::MsgPropose, MessageType::MsgReadIndex].contains(kind);
+    if is_forwarded != (wire.term == 0) {
+        return None;
+    }
     // The library would parse a forwarded change of members. Such a change is proposed at the leader only.
     if *kind == MessageType::MsgPropose && entries.iter().any(is_configuration) {
         return None;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use lockstep_mvcc::MemberId;
 use lockstep_raftstore::peer::{Body, RaftEntry, RaftMessage};
-use lockstep_raftstore::{Envelope, Input};
+use lockstep_raftstore::{Envelope, Input, StopReason};
 
 use crate::harness::Net;
 
@@ -86,6 +86,38 @@ fn a_forwarded_change_of_members_is_dropped_before_the_library_parses_it() {
     let forwarded = message(&net, from, leader, raft);
     net.input(leader, Input::Message(forwarded));
     assert_eq!(net.member(leader).node().last(), last);
+}
+
+#[test]
+fn a_member_whose_disk_lost_entries_stops_instead_of_going_on_without_them() {
+    let mut net = Net::start(3);
+    let leader = net.elect();
+    let id = net.ids.clone().into_iter().find(|id| *id != leader);
+    let id = id.expect("three members");
+    let (last, known) = (net.member(id).node().last().index, 5000);
+    let raft = RaftMessage {
+        kind: HEARTBEAT,
+        from: leader.0,
+        term: term(&net, leader),
+        commit: known,
+        ..RaftMessage::default()
+    };
+    let late = message(&net, leader, id, raft);
+    // A message without a term would pass for one of the library itself.
+    for term in [0, 1] {
+        let ignored = Envelope {
+            body: late.body.clone().map(|body| match body {
+                Body::Raft(raft) => Body::Raft(RaftMessage { term, ..raft }),
+                other => other,
+            }),
+            ..late.clone()
+        };
+        net.input(id, Input::Message(ignored));
+        assert_eq!(net.stopped(id), None);
+    }
+    net.input(id, Input::Message(late));
+    let reason = StopReason::EntriesLost { last, known };
+    assert_eq!(net.stopped(id), Some(&reason));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use lockstep_mvcc::{Machine, MemberId, Restore};
 use lockstep_raftstore::peer::Body;
 use lockstep_raftstore::{
     Contents, Envelope, FileOp, First, Input, Output, Position, ReadPurpose, RequestId, State,
+    StopReason,
 };
 use lockstep_storage::contract::histories::Outcome;
 
@@ -80,6 +81,9 @@ impl World {
             }
             Output::StateChanged => self.see_state(member)?,
             Output::Installed => self.report.snapshots += 1,
+            Output::Stop(reason) if reason != StopReason::Removed => {
+                return Err(format!("{:x} stops: {reason}", member.0));
+            }
             Output::Stop(_) => {
                 self.end(member);
                 if let Some(host) = self.hosts.get_mut(&member) {
