@@ -18,6 +18,7 @@
 //!
 //! `docs/reference/store-format.md` specifies the on-disk format.
 
+mod applier;
 mod checkpointer;
 mod condition;
 mod disk;
@@ -27,6 +28,7 @@ mod inspect;
 mod lock;
 mod log;
 mod private;
+mod proposer;
 mod queue;
 mod restore;
 mod service;

@@ -16,6 +16,7 @@ use lockstep_storage::{
     Watch, WatchRequest, WriteFailure,
 };
 
+use crate::applier::Applier;
 use crate::checkpointer::{Checkpointer, Intervals};
 use crate::condition::Condition;
 use crate::disk::{Disk, Durability};
@@ -165,9 +166,11 @@ impl EmbeddedStore {
         ));
         let slow_applies: Arc<AtomicU64> = Arc::default();
         let mut writer = Writer {
-            live: live.clone(),
             queue: queue.clone(),
-            checkpointer: checkpointer.clone(),
+            applier: Applier {
+                live: live.clone(),
+                checkpointer: checkpointer.clone(),
+            },
             clock: clock.clone(),
             log,
             faults,
@@ -177,7 +180,7 @@ impl EmbeddedStore {
             slow_apply: options.slow_apply,
             slow_applies: slow_applies.clone(),
         };
-        writer.remove_rows(garbage);
+        writer.applier.remove_rows(garbage);
         for (index, command) in commands {
             writer.replay(index, command);
         }

@@ -1,35 +1,29 @@
 //! Writer thread with group commit: one frame and one fsync for all queued writes.
+//!
+//! It is the shell around the proposer, the log and the applier: the one that waits, and the one that reads the clock.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use lockstep_mvcc::{Applied, Command, Effect, KeyValue, LeaseId, Machine, Sweep};
-use lockstep_storage::{Live, WriteFailure};
-use tokio::sync::oneshot;
+use lockstep_mvcc::Command;
+use lockstep_storage::WriteFailure;
 
-use crate::checkpointer::Checkpointer;
+use crate::applier::Applier;
 use crate::condition::{Condition, Outage, Part};
 use crate::faults::{Faults, Step, is_stopped};
 use crate::log::{AppendError, FrameBuilder, Log};
+use crate::proposer::{Answer, Entry, propose};
 use crate::queue::{Clock, Done, Job, Queue};
-use crate::state::{Numbers, Pending, Place, place};
 
 /// Maximum lease revocations in one frame, so that mass expiry does not block other writes.
 const REVOKES_MAX: usize = 100;
 
-/// Sweep steps after one frame, so that a large compaction does not block writes.
-const SWEEPS_MAX: usize = 16;
-
-/// Frame size from which no further command is added.
-const FRAME_BYTES_ENOUGH: usize = 4 << 20;
-
 /// The writer thread's state.
 pub(crate) struct Writer {
-    pub(crate) live: Arc<Live>,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) checkpointer: Arc<Checkpointer>,
+    pub(crate) applier: Applier,
     pub(crate) clock: Arc<Clock>,
     pub(crate) log: Log,
     pub(crate) faults: Faults,
@@ -58,15 +52,6 @@ enum Remedy {
     StartOver,
 }
 
-/// A command of a frame with its reply channel.
-struct Entry {
-    index: u64,
-    command: Command,
-    answer: Option<Answer>,
-}
-
-type Answer = oneshot::Sender<Result<Done, WriteFailure>>;
-
 impl Writer {
     /// Runs until the queue is closed, or a test stops the store.
     pub(crate) fn run(mut self) {
@@ -76,7 +61,7 @@ impl Writer {
             Err(error) => format!("writing the log failed: {error}"),
         };
         self.queue.fail(&reason);
-        self.checkpointer.close(outcome.is_ok());
+        self.applier.checkpointer.close(outcome.is_ok());
     }
 
     /// Refuses queued writes during an outage, and tries to end it. True if there is an outage.
@@ -108,7 +93,7 @@ impl Writer {
                 }
             }
             Remedy::StartOver => {
-                let has_all = self.checkpointer.applied() + 1 == self.log.next_index();
+                let has_all = self.applier.checkpointer.applied() + 1 == self.log.next_index();
                 let started_over = has_all.then(|| self.log.start_over());
                 match started_over {
                     Some(Ok(())) => {}
@@ -161,23 +146,15 @@ impl Writer {
         self.apply_entries(vec![entry]);
     }
 
-    /// Schedules rows for removal from the state.
-    pub(crate) fn remove_rows(&mut self, rows: Vec<Place>) {
-        let mut pending = self.checkpointer.pending();
-        pending
-            .pairs
-            .extend(rows.into_iter().map(|place| (place, None)));
-    }
-
     fn write_all(&mut self) -> std::io::Result<()> {
         let mut jobs = VecDeque::new();
         let mut frame = FrameBuilder::default();
         loop {
-            let is_swept = self.live.inspect(Machine::is_swept);
+            let is_swept = self.applier.is_swept();
             let deadline = if self.condition.outage().is_some() {
                 Some(Clock::after(self.retry_interval))
             } else if is_swept {
-                let next = self.live.next_lease_deadline();
+                let next = self.applier.live.next_lease_deadline();
                 next.and_then(|at| self.clock.instant(at))
             } else {
                 self.clock.instant(self.clock.now())
@@ -188,17 +165,22 @@ impl Writer {
             if self.refuse_during_outage(&mut jobs)? {
                 continue;
             }
-            let expired = self.live.expired_leases(self.clock.now(), REVOKES_MAX);
-            let entries = collect(&mut frame, self.log.next_index(), &mut jobs, expired);
+            let expired = self
+                .applier
+                .live
+                .expired_leases(self.clock.now(), REVOKES_MAX);
+            let entries = propose(&mut frame, self.log.next_index(), &mut jobs, expired);
             if entries.is_empty() {
                 if !is_swept {
-                    self.checkpointer.wait_for_room();
-                    self.finish(&mut self.checkpointer.pending(), self.checkpointer.seen());
-                    self.checkpointer.notify_pending();
+                    self.applier.checkpointer.wait_for_room();
+                    let checkpointer = &self.applier.checkpointer;
+                    self.applier
+                        .finish(&mut checkpointer.pending(), checkpointer.seen());
+                    checkpointer.notify_pending();
                 }
                 continue;
             }
-            self.checkpointer.wait_for_room();
+            self.applier.checkpointer.wait_for_room();
             if let Err(error) = self.log.append(&mut frame) {
                 self.frame_failed(entries, error)?;
                 continue;
@@ -209,8 +191,8 @@ impl Writer {
                 // The caller is gone; drop the reply.
                 drop(answer.send(Ok(done)));
             }
-            self.checkpointer.notify_pending();
-            self.log.release(self.checkpointer.applied());
+            self.applier.checkpointer.notify_pending();
+            self.log.release(self.applier.checkpointer.applied());
         }
     }
 
@@ -239,7 +221,7 @@ impl Writer {
 
     /// Applies durable commands, and records their changes for the state.
     fn apply_entries(&mut self, entries: Vec<Entry>) -> Vec<(Answer, Done)> {
-        let mut pending = self.checkpointer.pending();
+        let mut pending = self.applier.checkpointer.pending();
         let mut last_index = 0;
         let mut answers = Vec::with_capacity(entries.len());
         for Entry {
@@ -249,105 +231,16 @@ impl Writer {
         } in entries
         {
             let begun = self.clock.now();
-            let applied = self.live.apply(command, begun);
+            let applied = self.applier.apply(&mut pending, command, begun);
             let took = self.clock.now().0.saturating_sub(begun.0);
             if Duration::from_millis(took) >= self.slow_apply {
                 self.slow_applies.fetch_add(1, Ordering::Relaxed);
             }
-            self.note(&mut pending, &applied);
             last_index = index;
             answers.extend(answer.map(|answer| (answer, Done { index, applied })));
         }
-        self.finish(&mut pending, last_index);
-        self.checkpointer.see(last_index);
+        self.applier.finish(&mut pending, last_index);
+        self.applier.checkpointer.see(last_index);
         answers
     }
-
-    /// Runs some sweep steps and updates the counters of the pending state.
-    fn finish(&self, pending: &mut Pending, last_index: u64) {
-        self.sweep(pending);
-        self.live.inspect(|machine| {
-            pending.is_swept = machine.is_swept();
-            pending.numbers = Some(Numbers {
-                applied: last_index,
-                revision: machine.revision(),
-                compacted: machine.compacted(),
-            });
-        });
-    }
-
-    /// Records a command's changes for the state.
-    fn note(&self, pending: &mut Pending, applied: &Applied) {
-        let changed = match applied.effect {
-            Effect::None | Effect::Compacted { .. } => None,
-            Effect::Changed { revision } => Some(revision),
-            Effect::LeaseGranted { id, ttl_seconds } => {
-                pending.leases.insert(id, Some(ttl_seconds));
-                None
-            }
-            Effect::LeaseRevoked { id, changed } => {
-                pending.leases.insert(id, None);
-                changed
-            }
-            Effect::AlarmChanged { alarm, is_raised } => {
-                pending.alarms.insert(alarm, is_raised);
-                None
-            }
-        };
-        if let Some(revision) = changed {
-            self.live.inspect(|machine| {
-                let rows = machine.changes(revision);
-                let rows = rows.map(|kv| (place(kv), Some(kv.clone())));
-                pending.pairs.extend(rows);
-            });
-        }
-    }
-
-    /// Runs sweep steps, releasing the lock between them for readers.
-    fn sweep(&self, pending: &mut Pending) {
-        let mut drop_row = |kv: &KeyValue| {
-            pending.pairs.insert(place(kv), None);
-        };
-        for _ in 0..SWEEPS_MAX {
-            if self.live.sweep(&mut drop_row) == Sweep::Done {
-                break;
-            }
-        }
-    }
-}
-
-/// Collects queued writes into one frame, up to its size limit.
-fn collect(
-    frame: &mut FrameBuilder,
-    first_index: u64,
-    jobs: &mut VecDeque<Job>,
-    expired: Vec<LeaseId>,
-) -> Vec<Entry> {
-    frame.begin(first_index);
-    let mut entries = Vec::with_capacity(expired.len() + jobs.len());
-    for id in expired {
-        let index = frame.next_index();
-        let command = Command::LeaseRevoke { id };
-        let answer = None;
-        frame.push(|bytes| command.encode(bytes));
-        entries.push(Entry {
-            index,
-            command,
-            answer,
-        });
-    }
-    while frame.len() < FRAME_BYTES_ENOUGH
-        && let Some(Job { request, answer }) = jobs.pop_front()
-    {
-        let index = frame.next_index();
-        let command = request.command(index);
-        let answer = Some(answer);
-        frame.push(|bytes| command.encode(bytes));
-        entries.push(Entry {
-            index,
-            command,
-            answer,
-        });
-    }
-    entries
 }

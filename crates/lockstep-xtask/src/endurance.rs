@@ -89,6 +89,40 @@ pub(crate) fn run(
 }
 
 #[derive(Args)]
+pub(crate) struct SimOptions {
+    /// Number of seeds
+    #[arg(long, default_value_t = 100)]
+    seeds: u64,
+    /// The first seed; by default another one each time
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Plant each known bug, and look for it
+    #[arg(long)]
+    planted: bool,
+}
+
+/// Runs simulated clusters as CI built them.
+pub(crate) fn sim(workspace: &Workspace, options: &SimOptions) -> anyhow::Result<Outcome> {
+    let seed = options.seed.unwrap_or_else(any_seed).to_string();
+    let seeds = options.seeds.to_string();
+    println!("sim: repeat with `cargo xtask sim --seeds {seeds} --seed {seed}`");
+    let mut cargo = process::cargo(workspace.root());
+    cargo.args([
+        "run",
+        "--locked",
+        "--quiet",
+        "--package",
+        "lockstep-sim",
+        "--",
+    ]);
+    cargo.args(["--seeds", &seeds, "--seed", &seed]);
+    if options.planted {
+        cargo.arg("--planted");
+    }
+    Ok(Outcome::of(process::succeeds(&mut cargo)?))
+}
+
+#[derive(Args)]
 pub(crate) struct EnduranceOptions {
     /// Number of updates of 100 objects
     #[arg(long, default_value_t = 500_000)]

@@ -53,6 +53,8 @@ enum Chore {
     Crash(endurance::Options),
     /// Check the histories of many concurrent clients of a store
     Histories(endurance::Options),
+    /// Run simulated clusters of the replicated store from seeds
+    Sim(endurance::SimOptions),
     /// Writes objects with gated fields at random, and compares with a server without gates
     GatedWrites(endurance::Options),
     /// Update 100 objects 500,000 times, and check that memory, disk and start time stay where they were
@@ -97,6 +99,7 @@ fn run(chore: Chore) -> anyhow::Result<Outcome> {
         Chore::Ui => ui::check(&workspace),
         Chore::Bench(options) => bench::run(&workspace, &options),
         Chore::Histories(options) => endurance::run(&workspace, &endurance::HISTORIES, &options),
+        Chore::Sim(options) => endurance::sim(&workspace, &options),
         Chore::GatedWrites(options) => {
             endurance::run(&workspace, &endurance::GATED_WRITES, &options)
         }

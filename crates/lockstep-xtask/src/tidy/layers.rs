@@ -155,6 +155,11 @@ const TABLE: &[Row] = &[
         MayUse::Words(&["lockstep-storage", "lockstep-mvcc"]),
     ),
     row(
+        "lockstep-raftstore",
+        Layer::Stores,
+        MayUse::Only(&["lockstep-mvcc"]),
+    ),
+    row(
         "lockstep-storage-etcd",
         Layer::Stores,
         MayUse::Words(&["lockstep-storage", "lockstep-etcd-api"]),
@@ -204,6 +209,7 @@ const TABLE: &[Row] = &[
         Layer::Binary,
         MayUse::Words(&["lockstep-apiserver", "lockstep-storage"]),
     ),
+    row("lockstep-sim", Layer::Dev, MayUse::Anything),
     row("lockstep-testkit", Layer::Dev, MayUse::Anything),
     row("lockstep-xtask", Layer::Dev, MayUse::Anything),
 ];

@@ -165,6 +165,7 @@ impl Client {
                 Err(WriteFailure::Uncertain { .. }) => Outcome::Uncertain,
                 Err(_) => Outcome::Refused,
             },
+            Request::Grant(_) | Request::Revoke(_) => unreachable!("these clients have no leases"),
         };
         self.learn(&request, &outcome);
         let is_answer = !matches!(outcome, Outcome::Uncertain);
@@ -194,7 +195,7 @@ impl Client {
                     }
                 }
             }
-            Outcome::Refused | Outcome::Uncertain | Outcome::Done => {}
+            Outcome::Refused | Outcome::Uncertain | Outcome::Done | Outcome::Revoked(_) => {}
         }
     }
 

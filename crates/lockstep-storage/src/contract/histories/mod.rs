@@ -8,7 +8,8 @@
 //! - the order of revisions agrees with real time: a request that started after another was answered comes later;
 //! - watches keep the guarantees listed under [`Guarantee`].
 //!
-//! No other client may write to the store during a recording.
+//! No other client may write to the store during a recording. [`check`] also takes histories that something else
+//! recorded, such as a simulator.
 //!
 //! ```text
 //! for seed in seeds("my store", 10) {
@@ -28,14 +29,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lockstep_mvcc::{Range, RangeResponse, Revision, Txn, TxnResponse, WatchSelector};
+use lockstep_mvcc::{LeaseId, Range, RangeResponse, Revision, Txn, TxnResponse, WatchSelector};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::{Consistency, Store, WatchMessage};
 use clients::Client;
-use rng::Rng;
-pub use rng::seeds;
+pub use rng::{Rng, seeds};
 
 /// Parameters of a recorded run.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +103,10 @@ pub enum Request {
     Range(Range, Consistency),
     /// A compaction.
     Compact(Revision),
+    /// The grant of a lease with an id that is unique in the history. It may expire at any time after, once.
+    Grant(LeaseId),
+    /// The revocation of a lease.
+    Revoke(LeaseId),
 }
 
 /// Outcomes of a request.
@@ -118,6 +122,8 @@ pub enum Outcome {
     Uncertain,
     /// The store succeeded without a response body.
     Done,
+    /// The revocation of a lease deleted keys at this revision.
+    Revoked(Revision),
 }
 
 /// A recorded watch from start to end.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lockstep_mvcc::{
-    Compare, Comparison, DeleteRangeResponse, KeyValue, Op, OpResponse, Predicate, PutResponse,
-    PutValue, Range, RangeResponse, Revision, Txn, TxnResponse,
+    Compare, Comparison, DeleteRangeResponse, KeyValue, LeaseId, Op, OpResponse, Predicate,
+    PutLease, PutResponse, PutValue, Range, RangeResponse, Revision, Txn, TxnResponse,
 };
 
 /// The keys at one revision.
@@ -53,6 +53,23 @@ impl State {
         (next, answer)
     }
 
+    /// Deletes the keys of a lease, in key order.
+    pub(super) fn after_revocation(&self, lease: LeaseId) -> Self {
+        let mut next = Self {
+            changes: Vec::new(),
+            ..self.clone()
+        };
+        let at = self.revision.next();
+        let attached = self.pairs.values().filter(|kv| kv.lease == lease);
+        for kv in attached {
+            next.delete(&kv.key, at);
+        }
+        if !next.changes.is_empty() {
+            next.revision = at;
+        }
+        next
+    }
+
     pub(super) fn read(&self, range: &Range) -> RangeResponse {
         let inside = |kv: &&KeyValue| range.keys.contains(&kv.key);
         let kvs: Vec<_> = self.pairs.values().filter(inside).cloned().collect();
@@ -81,7 +98,10 @@ impl State {
                 let PutValue::Set(value) = &put.value else {
                     unreachable!("the clients bring values");
                 };
-                self.put(put.key.bytes(), value, at);
+                let PutLease::Set(lease) = put.lease else {
+                    unreachable!("the clients name leases");
+                };
+                self.put(put.key.bytes(), value, lease, at);
                 OpResponse::Put(PutResponse {
                     revision: Revision::NONE,
                     previous: None,
@@ -99,7 +119,7 @@ impl State {
         }
     }
 
-    fn put(&mut self, key: &Bytes, value: &Bytes, at: Revision) {
+    fn put(&mut self, key: &Bytes, value: &Bytes, lease: LeaseId, at: Revision) {
         let before = self.pairs.get(key).cloned();
         let kv = KeyValue {
             key: key.clone(),
@@ -107,6 +127,7 @@ impl State {
             create_revision: before.as_ref().map_or(at, |kv| kv.create_revision),
             mod_revision: at,
             version: before.as_ref().map_or(1, |kv| kv.version + 1),
+            lease,
             ..KeyValue::default()
         };
         self.pairs.insert(key.clone(), kv.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lockstep_mvcc::{Range, Revision, Txn, TxnResponse};
+use lockstep_mvcc::{LeaseId, Range, Revision, Txn, TxnResponse};
 
 use super::model::{State, changed, plain_answer, plain_read};
 use super::watches::Deliveries;
@@ -25,6 +25,7 @@ fn place(recorded: &RecordedRequest) -> Option<Place> {
         Outcome::Txn(answer) if changed(answer) => Some(Place::Made(answer.revision)),
         Outcome::Txn(answer) => Some(Place::Saw(answer.revision)),
         Outcome::Range(found) => Some(Place::Saw(found.revision)),
+        Outcome::Revoked(revision) => Some(Place::Made(*revision)),
         Outcome::Refused | Outcome::Uncertain | Outcome::Done => None,
     }
 }
@@ -123,8 +124,8 @@ pub(super) fn states(history: &History) -> Result<Vec<State>, Violation> {
 
 struct Search<'a> {
     end: Revision,
-    /// The transaction that created a revision, with its response.
-    made: BTreeMap<Revision, (&'a Txn, &'a TxnResponse)>,
+    /// The write that created a revision, with its response.
+    made: BTreeMap<Revision, (Write<'a>, Option<&'a TxnResponse>)>,
     /// Requests that read at a revision.
     saw: BTreeMap<Revision, Vec<&'a RecordedRequest>>,
     uncertain: Vec<Uncertain<'a>>,
@@ -134,10 +135,30 @@ struct Search<'a> {
     steps_left: usize,
 }
 
+/// A write.
+#[derive(Clone, Copy, Debug)]
+enum Write<'a> {
+    Txn(&'a Txn),
+    /// On request, or because the lease expired.
+    Revoke(LeaseId),
+}
+
+impl Write<'_> {
+    fn after(self, state: &State) -> (State, Option<TxnResponse>) {
+        match self {
+            Self::Txn(txn) => {
+                let (next, answer) = state.after(txn);
+                (next, Some(answer))
+            }
+            Self::Revoke(lease) => (state.after_revocation(lease), None),
+        }
+    }
+}
+
 /// A write whose outcome is uncertain.
 #[derive(Clone, Copy)]
 struct Uncertain<'a> {
-    txn: &'a Txn,
+    write: Write<'a>,
     sent_at: u64,
     /// True once the search assigned a revision to the write.
     is_placed: bool,
@@ -165,23 +186,44 @@ impl<'a> Search<'a> {
                     return Err(Violation::new(Guarantee::Sequential, what));
                 }
                 (Some(Place::Made(at)), Request::Txn(txn), Outcome::Txn(answer)) => {
-                    if let Some((other, _)) = search.made.insert(at, (txn, answer)) {
-                        let what = format!("revision {at} was made by {other:?} and {txn:?}");
-                        return Err(Violation::new(Guarantee::OneWriteARevision, what));
-                    }
+                    search.made_by(at, Write::Txn(txn), Some(answer))?;
+                }
+                (Some(Place::Made(at)), Request::Revoke(lease), _) => {
+                    search.made_by(at, Write::Revoke(*lease), None)?;
                 }
                 (Some(Place::Saw(at)), ..) => search.saw.entry(at).or_default().push(recorded),
                 (None, Request::Txn(txn), Outcome::Uncertain) => {
-                    search.uncertain.push(Uncertain {
-                        txn,
-                        sent_at: recorded.at,
-                        is_placed: false,
-                    });
+                    search.uncertain(recorded, Write::Txn(txn));
+                }
+                (None, Request::Revoke(lease), Outcome::Uncertain)
+                | (None, Request::Grant(lease), Outcome::Done | Outcome::Uncertain) => {
+                    search.uncertain(recorded, Write::Revoke(*lease));
                 }
                 _ => {}
             }
         }
         Ok(search)
+    }
+
+    fn made_by(
+        &mut self,
+        at: Revision,
+        write: Write<'a>,
+        answer: Option<&'a TxnResponse>,
+    ) -> Result<(), Violation> {
+        if let Some((other, _)) = self.made.insert(at, (write, answer)) {
+            let what = format!("revision {at} was made by {other:?} and {write:?}");
+            return Err(Violation::new(Guarantee::OneWriteARevision, what));
+        }
+        Ok(())
+    }
+
+    fn uncertain(&mut self, recorded: &RecordedRequest, write: Write<'a>) {
+        self.uncertain.push(Uncertain {
+            write,
+            sent_at: recorded.at,
+            is_placed: false,
+        });
     }
 
     /// Adds states up to the end of the history. Backtracks over the choice of uncertain writes when a later
@@ -192,16 +234,16 @@ impl<'a> Search<'a> {
             && last.revision < self.end
         {
             let at = last.revision.next();
-            let Some((txn, answer)) = self.made.get(&at).copied() else {
+            let Some((write, answer)) = self.made.get(&at).copied() else {
                 let found = self.choose(states, at);
                 if found.is_err() {
                     states.truncate(first);
                 }
                 return found;
             };
-            let (next, right) = last.after(txn);
-            if next.revision != at || right != plain_answer(answer) {
-                let what = format!("{txn:?} was answered by {answer:?}, right is {right:?}");
+            let (next, right) = write.after(last);
+            if next.revision != at || right != answer.map(plain_answer) {
+                let what = format!("{write:?} was answered by {answer:?}, right is {right:?}");
                 states.truncate(first);
                 return Err(Violation::new(Guarantee::Sequential, what));
             }
@@ -246,7 +288,7 @@ impl<'a> Search<'a> {
             if uncertain.is_placed || self.floors.at(uncertain.sent_at) >= at {
                 return None;
             }
-            let (next, _) = last.after(uncertain.txn);
+            let (next, _) = uncertain.write.after(last);
             (next.revision == at).then_some((nth, next))
         })
     }

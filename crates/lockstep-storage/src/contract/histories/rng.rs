@@ -1,19 +1,23 @@
 //! Deterministic random numbers.
 
 /// A generator whose whole sequence follows from its seed.
-pub(super) struct Rng(u64);
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
 
 impl Rng {
-    pub(super) fn new(seed: u64) -> Self {
+    /// A generator from a seed.
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// A generator with an independent sequence.
-    pub(super) fn fork(&mut self) -> Self {
+    #[must_use]
+    pub fn fork(&mut self) -> Self {
         Self(self.next_u64())
     }
 
-    fn next_u64(&mut self) -> u64 {
+    /// Any number.
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -22,12 +26,12 @@ impl Rng {
     }
 
     /// A number below `end`.
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.next_u64() % end.max(1)
     }
 
     /// True with probability 1 in `times`.
-    pub(super) fn one_in(&mut self, times: u64) -> bool {
+    pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 }
