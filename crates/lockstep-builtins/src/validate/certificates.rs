@@ -304,7 +304,10 @@ mod tests {
         let failed = condition("Failed");
         let removed = forbidden("remove a condition of type \"Approved\"");
         for check in [signing_request_update, signing_request_status] {
-            assert_eq!(faults(check, &approved, &none), [removed.clone()]);
+            assert_eq!(
+                faults(check, &approved, &none),
+                std::slice::from_ref(&removed)
+            );
             assert_eq!(faults(check, &none, &failed), Vec::<String>::new());
         }
         let added = forbidden("add a condition of type \"Approved\"");

@@ -69,7 +69,7 @@ impl Signals {
     pub(crate) fn listen_to_ends() -> Result<Self, Failure> {
         Ok(Self {
             hangup: None,
-            ..Self::listen()?
+            ..Self::listen(None)?
         })
     }
 
