@@ -1,5 +1,7 @@
 //! Outcome of a phase for the server: the error, warnings, annotations, conflicts and counts.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use lockstep_object::ApiError;
 
 use crate::binding::ValidationAction;
@@ -13,6 +15,8 @@ pub struct Outcome {
     pub error: Option<ApiError>,
     /// Warnings for the client.
     pub warnings: Vec<String>,
+    /// Policies that changed the object, with the fields that they wrote, as `.spec.color`.
+    pub mutated: BTreeMap<Box<str>, BTreeSet<String>>,
     /// Audit annotations.
     pub annotations: Vec<Annotation>,
     /// Policies that undo the changes of one another.

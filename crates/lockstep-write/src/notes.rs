@@ -1,6 +1,6 @@
 //! Warnings and audit annotations of a write.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lockstep_object::go;
 use parking_lot::Mutex;
@@ -19,6 +19,7 @@ struct Inner {
     warnings: Vec<String>,
     annotations: BTreeMap<String, String>,
     details: BTreeMap<String, String>,
+    mutated: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Notes {
@@ -54,6 +55,17 @@ impl Notes {
     pub fn annotate_in_detail(&self, key: &str, value: &str) {
         let details = &mut self.0.lock().details;
         details.insert(key.to_owned(), value.to_owned());
+    }
+
+    /// Records the fields that a mutating policy wrote.
+    pub fn mutated(&self, policy: &str, fields: impl IntoIterator<Item = String>) {
+        let mutated = &mut self.0.lock().mutated;
+        mutated.entry(policy.to_owned()).or_default().extend(fields);
+    }
+
+    /// Mutating policies that changed the object, with the fields that they wrote.
+    pub fn mutations(&self) -> BTreeMap<String, BTreeSet<String>> {
+        self.0.lock().mutated.clone()
     }
 
     /// Warnings in order of emission.

@@ -577,6 +577,9 @@ impl<'a> Mutating<'a> {
             self.is_changed = true;
             self.require_reinvocation();
             self.journal.add(writer(&tuple.policy), writes.clone());
+            let name = tuple.policy.common.name.clone();
+            let fields = self.outcome.mutated.entry(name).or_default();
+            fields.extend(writes.iter().map(|path| diff::shown(path)));
         }
         let last = self.journal.len();
         if !self.runs.contains_key(&key(tuple)) {

@@ -8,6 +8,7 @@
 mod access_log;
 mod audit_id;
 mod deadline;
+mod mutations;
 mod own;
 mod panics;
 mod record;
@@ -27,6 +28,7 @@ use tokio::time::Instant;
 
 pub(crate) use own::record as record_own;
 
+use self::mutations::MUTATED_BY;
 use crate::audit::Trail;
 use crate::authn::{ClientChain, Impersonation, User};
 use crate::authz::{self, Attributes, Decision, forbidden};
@@ -329,6 +331,9 @@ fn close(request: &Request, response: &mut Response) {
     if !headers.contains_key(CACHE_CONTROL) {
         let private = HeaderValue::from_static("no-cache, private");
         headers.insert(CACHE_CONTROL, private);
+    }
+    for policy in mutations::headers(&request.notes.written().mutations()) {
+        headers.append(MUTATED_BY, policy);
     }
     for warning in warnings::headers(&request.notes.warnings()) {
         headers.append(WARNING, warning);

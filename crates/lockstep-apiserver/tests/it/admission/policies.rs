@@ -64,6 +64,28 @@ async fn policies_and_webhooks_share_their_passes() {
     }
 }
 
+/// mutating-admission.md §2.9: a policy that changed nothing runs again because a webhook changed the object.
+#[tokio::test]
+async fn a_change_by_a_webhook_alone_is_enough_for_a_second_pass() {
+    for (reinvocation, seen) in [
+        ("Never", Value::Null),
+        ("IfNeeded", json!("yes")),
+        ("IfAffected", json!("yes")),
+    ] {
+        let mut world = begin(labels_once()).await;
+        let expression = "object.metadata.?labels.?hook.hasValue() \
+                          ? Object{metadata: Object.metadata{labels: {'seen': 'yes'}}} : Object{}";
+        let changes = json!({ "reinvocationPolicy": reinvocation });
+        let policy = mutating("follows", CONFIG_MAPS, [applies(expression)], &changes);
+        world.mutates(&policy).await;
+        world.configure(review::MUTATING, "m", &json!({})).await;
+        let map = json!({ "metadata": { "name": "m", "labels": { "x": "" } } });
+        let made = world.make(review::MAPS, &map).await;
+        assert_eq!(made["metadata"]["labels"]["hook"], "1");
+        assert_eq!(made["metadata"]["labels"]["seen"], seen, "{reinvocation}");
+    }
+}
+
 /// mutating-admission.md §3.3: safety is checked after the webhooks, and the last writer is named.
 #[tokio::test]
 async fn a_webhook_that_undoes_an_exact_mutation_is_named() {

@@ -1,6 +1,7 @@
 //! Rules that need a whole server: permissions, feature gates, field gates, and policies that come and go.
 
 use lockstep_testkit::client::Answer;
+use lockstep_testkit::wait::eventually;
 use serde_json::{Value, json};
 
 use super::objects::{
@@ -394,6 +395,73 @@ async fn policies_that_do_not_converge_name_each_other_in_their_status() {
         );
         assert_eq!(policy["metadata"]["generation"], 1);
     }
+}
+
+/// ux.md §6, mutating-admission.md §2.10: the response names the writers of fields, and the audit log holds the patch
+/// at the level of bodies only.
+#[tokio::test]
+async fn mutations_are_attributed_in_the_response_and_in_the_audit_log() {
+    let rules = json!([
+        { "level": "Request", "resources": [{ "group": "", "resources": ["configmaps"] }] },
+        { "level": "Metadata", "resources": [{ "group": "", "resources": ["secrets"] }] },
+        { "level": "None" },
+    ]);
+    let audit = json!({
+        "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules,
+    });
+    let mut world = World::start(Setup {
+        audit: Some(audit),
+        ..Setup::own()
+    })
+    .await;
+    for (name, resource) in [("maps", CONFIG_MAPS), ("secrets", ["", "v1", "secrets"])] {
+        let mutations = [applies(LABEL)];
+        world
+            .mutates(&mutating(name, resource, mutations, &Value::Null))
+            .await;
+    }
+    let object = json!({ "metadata": { "name": "m" } });
+    let made = world.client.write("POST", MAPS, &object).await;
+    assert_eq!(made.header("lockstep-mutated-by"), "maps;.metadata.labels");
+    let secrets = MAPS.replace("configmaps", "secrets");
+    world.client.write("POST", &secrets, &object).await;
+    let again = json!({ "metadata": { "labels": { "x": "y" } } });
+    let patched = world.patch(&format!("{MAPS}/m"), &again).await;
+    assert_eq!(patched.header("lockstep-mutated-by"), "");
+    let log = world.server.path("audit.log");
+    let annotations_of = |plural: &str| {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        let events = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let mut created = events.filter(|event| {
+            event["verb"] == "create"
+                && event["objectRef"]["resource"] == plural
+                && event["user"]["username"] != "system:apiserver"
+        });
+        created.next().map(|event| event["annotations"].clone())
+    };
+    let mutation = "mutation.policy.admission.k8s.io/round_0_index_0";
+    let patch = "patch.policy.admission.k8s.io/round_0_index_0";
+    let found = eventually("the audit log", async || {
+        let both = annotations_of("configmaps").zip(annotations_of("secrets"));
+        both.ok_or("not written yet")
+    });
+    let (of_map, of_secret) = found.await;
+    let read = |annotation: &Value| -> Value {
+        serde_json::from_str(annotation.as_str().unwrap()).unwrap()
+    };
+    let note = |name: &str| {
+        json!({
+            "policy": name, "binding": name, "param": "", "mutation": "mutations[0]", "mutated": true,
+            "failedOpen": false,
+        })
+    };
+    assert_eq!(read(&of_map[mutation]), note("maps"));
+    let expected = json!([{ "op": "add", "path": "/metadata/labels", "value": { "a": "b" } }]);
+    assert_eq!(read(&of_map[patch]), expected);
+    assert_eq!(read(&of_secret[mutation]), note("secrets"));
+    assert_eq!(of_secret[patch], Value::Null);
 }
 
 /// mutating-admission.md §2.10: metrics of both kinds.

@@ -232,6 +232,9 @@ fn concluded(attributes: &Attributes<'_>, outcome: Outcome) -> Result<(), ApiErr
     for warning in outcome.warnings {
         notes.warn(warning);
     }
+    for (policy, fields) in outcome.mutated {
+        notes.mutated(&policy, fields);
+    }
     for annotation in &outcome.annotations {
         if annotation.is_detailed {
             notes.annotate_in_detail(&annotation.key, &annotation.value);
