@@ -12,8 +12,8 @@ use lockstep_object::{Object, Status};
 use lockstep_write::offline::policies::{Review, Unbound, Workspace, shown_kind};
 use serde_json::{Value, json};
 
-use super::input;
 use super::report::{Evaluated, Line, written};
+use super::{input, mask};
 use crate::{
     document,
     failure::{Exit, Failure},
@@ -398,7 +398,9 @@ fn trace(one: &Evaluated, workspace: &Workspace) -> String {
             line.sign, line.outcome, line.detail
         ));
         if let lockstep_admission::trace::Event::Mutated(mutated) = &trace.event {
-            for operation in &mutated.patch {
+            let object = one.reviewed.before.as_ref();
+            let patch = object.map(|object| mask::patch(object, &mutated.patch));
+            for operation in patch.iter().flatten() {
                 text.push_str(&format!("      {operation}\n"));
             }
         }

@@ -9,7 +9,7 @@ use lockstep_object::{Object, Status};
 use lockstep_write::offline::policies::{Reviewed, Workspace};
 use serde_json::{Value, json};
 
-use super::diff;
+use super::{diff, mask};
 use crate::document;
 
 /// One evaluated object.
@@ -65,6 +65,14 @@ impl Evaluated {
                 detail: "no resourceRule names the resource".to_owned(),
             });
         }
+        for name in workspace.unbound() {
+            lines.push(Line {
+                policy: name.to_string(),
+                sign: "-",
+                outcome: "skipped",
+                detail: "no binding names the policy".to_owned(),
+            });
+        }
         lines
     }
 
@@ -74,6 +82,7 @@ impl Evaluated {
             return String::new();
         };
         let text = |object: &Object| document::to_yaml(object.as_value());
+        let (before, after) = (&mask::object(before), &mask::changed(before, after));
         let lines = diff::lines(&text(before), &text(after));
         if lines.is_empty() {
             return String::new();

@@ -30,6 +30,8 @@ pub struct Workspace {
     objects: BTreeMap<(Box<str>, Box<str>), Vec<Kept>>,
     /// Warnings for the authors of policies and bindings.
     warnings: Vec<String>,
+    /// Names of policies without a binding.
+    unbound: Vec<Box<str>>,
 }
 
 /// Group of custom resources that stand for policies and bindings, in clusters whose server does not have those.
@@ -112,6 +114,7 @@ impl Workspace {
             set: PolicySet::default(),
             objects: BTreeMap::new(),
             warnings: Vec::new(),
+            unbound: Vec::new(),
         };
         let mut stored = Stored::default();
         let mut rejections = Vec::new();
@@ -135,6 +138,7 @@ impl Workspace {
         if unbound == Unbound::Bound {
             workspace.warnings.extend(stored.bind_all());
         }
+        workspace.unbound = stored.unbound();
         workspace.set = stored.into_set();
         Ok(workspace)
     }
@@ -181,6 +185,11 @@ impl Workspace {
     /// The bound policies.
     pub fn policies(&self) -> &PolicySet {
         &self.set
+    }
+
+    /// Names of policies without a binding, which have no effect.
+    pub fn unbound(&self) -> &[Box<str>] {
+        &self.unbound
     }
 
     /// Warnings for the authors of policies and bindings.
@@ -450,6 +459,17 @@ impl Stored {
             }
         }
         said
+    }
+
+    fn unbound(&self) -> Vec<Box<str>> {
+        let is_bound = |bindings: &[Arc<Binding>], name: &str| {
+            bindings.iter().any(|binding| *binding.policy == *name)
+        };
+        let mutating = self.mutating.iter().map(|policy| &policy.common.name);
+        let mutating = mutating.filter(|name| !is_bound(&self.mutating_bindings, name));
+        let validating = self.validating.iter().map(|policy| &policy.common.name);
+        let validating = validating.filter(|name| !is_bound(&self.validating_bindings, name));
+        mutating.chain(validating).cloned().collect()
     }
 
     fn into_set(self) -> PolicySet {
