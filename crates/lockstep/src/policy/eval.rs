@@ -111,6 +111,8 @@ struct Subject {
     subresource: String,
     user: User,
     is_dry_run: bool,
+    /// The document of the object, and what stands in it.
+    written: Option<(Arc<str>, Value)>,
 }
 
 pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
@@ -184,6 +186,7 @@ fn evaluate(
         operation,
         user: subject.user.name.clone(),
         reviewed,
+        written: subject.written.clone(),
     })
 }
 
@@ -215,6 +218,7 @@ impl Arguments {
             subresource: self.subresource.clone(),
             user: self.user(),
             is_dry_run: self.dry_run_request,
+            written: None,
         };
         if operation == Some(Operation::Delete) {
             let path = self.old_object.as_ref().or(self.objects.first());
@@ -237,7 +241,12 @@ impl Arguments {
             path => path.display().to_string(),
         };
         Ok(pairs
-            .map(|(manifest, object)| subject(file(manifest), Some(object)))
+            .map(|(manifest, object)| Subject {
+                // An item of a list has no document of its own.
+                written: (manifest.source.item.is_none())
+                    .then(|| (Arc::clone(&manifest.source.text), manifest.value.clone())),
+                ..subject(file(manifest), Some(object))
+            })
             .collect())
     }
 
@@ -323,6 +332,7 @@ fn subject_of_review(path: &Path) -> Result<Subject, Failure> {
         subresource: text("subResource").to_owned(),
         user: User::new(info["username"].as_str().unwrap_or_default(), groups),
         is_dry_run: request["dryRun"] == true,
+        written: None,
     })
 }
 

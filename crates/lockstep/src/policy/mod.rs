@@ -1,6 +1,7 @@
 //! `lockstep policy`: admission policies on the command line, through the engine of the server.
 
 mod diff;
+mod edit;
 mod eval;
 mod export;
 mod findings;
