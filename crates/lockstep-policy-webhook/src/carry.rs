@@ -8,7 +8,7 @@ const PAIRS_MAX: usize = 1 << 20;
 
 /// Applies the changes between `before` and `after` to `original`, of which `before` is a copy that lacks fields unknown
 /// here and has defaults in addition. So fields of a newer cluster survive, and its defaults stay its own.
-pub(crate) fn carry(original: &Value, before: &Value, after: &Value) -> Value {
+pub fn carry(original: &Value, before: &Value, after: &Value) -> Value {
     match (original, before, after) {
         _ if same(before, after) => original.clone(),
         (Value::Object(own), Value::Object(old), Value::Object(new)) => {

@@ -6,7 +6,7 @@
 //! [`configuration`] describes the webhook for a cluster.
 
 pub mod answer;
-mod carry;
+pub mod carry;
 pub mod cluster;
 pub mod configuration;
 pub mod limits;

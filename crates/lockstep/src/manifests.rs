@@ -124,7 +124,7 @@ fn moved(text: &str, lines_before: usize) -> (usize, String) {
 }
 
 /// The documents of a file, which lines of three dashes part, each with the number of lines before it.
-fn documents(text: &str) -> Vec<(usize, String)> {
+pub(crate) fn documents(text: &str) -> Vec<(usize, String)> {
     let mut parts = vec![(0, String::new())];
     for (at, line) in text.lines().enumerate() {
         if line.trim_end() == "---" || line.starts_with("--- ") {

@@ -251,3 +251,118 @@ fn a_webhook_does_not_start_with_policies_that_are_not_valid() {
     assert_eq!(ended.status.code(), Some(2), "{said}");
     assert!(said.contains("policy.yaml:"), "{said}");
 }
+
+/// mutating-admission.md §8: stored objects are listed in pages; the exit code says whether one would be denied.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scan_of_a_server_finds_objects_that_policies_would_change_or_deny() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, mut admin, kubeconfig) = server(folder.path()).await;
+    let yaml = [("content-type", "application/yaml")];
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: scanned}";
+    admin
+        .send("POST", "/api/v1/namespaces", &yaml, namespace)
+        .await;
+    for team in ["payments", "nobody"] {
+        let map = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {team}, labels: {{team: {team}}}}}"
+        );
+        let path = "/api/v1/namespaces/scanned/configmaps";
+        let answer = admin.send("POST", path, &yaml, map).await;
+        assert_eq!(answer.status, 201, "{}", answer.body);
+    }
+    let file = folder.path().join("policy.yaml");
+    std::fs::write(&file, POLICY).unwrap();
+    let scan = |more: &[&str]| {
+        let mut command = lockstep();
+        command
+            .args([
+                "policy",
+                "scan",
+                "--server",
+                "--operation",
+                "create",
+                "--quiet",
+            ])
+            .args(["--chunk-size", "2", "--rate", "50", "--kubeconfig"])
+            .arg(&kubeconfig)
+            .arg("-f")
+            .arg(&file)
+            .args(more);
+        let ended = command.output().unwrap();
+        (
+            ended.status.code(),
+            String::from_utf8(ended.stdout).unwrap(),
+        )
+    };
+    let (code, table) = scan(&[]);
+    assert_eq!(code, Some(1), "{table}");
+    assert!(table.contains("v1 ConfigMap/nobody"), "{table}");
+    assert!(!table.contains("v1 ConfigMap/payments"), "{table}");
+    let (code, report) = scan(&["-o", "openreports", "--exit-zero"]);
+    assert_eq!(code, Some(0), "{report}");
+    for expected in [
+        "apiVersion: openreports.io/v1alpha1",
+        "kind: Report",
+        "namespace: scanned",
+        "result: fail",
+    ] {
+        assert!(report.contains(expected), "{expected}: {report}");
+    }
+}
+
+/// Files that are no policies, too large, too deep, or not text: each command refuses them with 2.
+#[test]
+fn hostile_files_are_refused_by_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("empty")).unwrap();
+    std::fs::write(at("bytes.yaml"), b"\xff\xfe\0bad").unwrap();
+    std::fs::write(at("large.yaml"), "a".repeat(4 << 20)).unwrap();
+    std::fs::write(
+        at("deep.yaml"),
+        format!("{}{}", "[".repeat(5000), "]".repeat(5000)),
+    )
+    .unwrap();
+    let mut aliases = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for (name, before) in ["b", "c", "d", "e", "f"]
+        .iter()
+        .zip(["a", "b", "c", "d", "e"])
+    {
+        let nine = vec![format!("*{before}"); 9].join(",");
+        aliases.push_str(&format!("{name}: &{name} [{nine}]\n"));
+    }
+    std::fs::write(at("aliases.yaml"), aliases).unwrap();
+    std::fs::write(at("policy.yaml"), POLICY).unwrap();
+    let policy = at("policy.yaml");
+    let policy = policy.to_str().unwrap();
+    let commands: [&[&str]; 8] = [
+        &["eval", "-f", policy],
+        &["scan", "-f", policy],
+        &["lint"],
+        &["test"],
+        &["fmt", "--check"],
+        &["convert"],
+        &["export", "--target", "upstream"],
+        &["webhook-config", "-f"],
+    ];
+    for name in [
+        "empty",
+        "bytes.yaml",
+        "large.yaml",
+        "deep.yaml",
+        "aliases.yaml",
+        "absent.yaml",
+    ] {
+        for arguments in commands {
+            let mut command = lockstep();
+            let ended = command
+                .arg("policy")
+                .args(arguments)
+                .arg(at(name))
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&ended.stderr);
+            assert_eq!(ended.status.code(), Some(2), "{arguments:?} {name}: {said}");
+        }
+    }
+}

@@ -12,8 +12,8 @@ use lockstep_object::{Object, Status};
 use lockstep_write::offline::policies::{Review, Unbound, Workspace, shown_kind};
 use serde_json::{Value, json};
 
-use super::input;
 use super::report::{Evaluated, Line, written};
+use super::{input, mask};
 use crate::{
     document,
     failure::{Exit, Failure},
@@ -111,6 +111,8 @@ struct Subject {
     subresource: String,
     user: User,
     is_dry_run: bool,
+    /// The document of the object, and what stands in it.
+    written: Option<(Arc<str>, Value)>,
 }
 
 pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
@@ -184,6 +186,7 @@ fn evaluate(
         operation,
         user: subject.user.name.clone(),
         reviewed,
+        written: subject.written.clone(),
     })
 }
 
@@ -215,6 +218,7 @@ impl Arguments {
             subresource: self.subresource.clone(),
             user: self.user(),
             is_dry_run: self.dry_run_request,
+            written: None,
         };
         if operation == Some(Operation::Delete) {
             let path = self.old_object.as_ref().or(self.objects.first());
@@ -237,7 +241,12 @@ impl Arguments {
             path => path.display().to_string(),
         };
         Ok(pairs
-            .map(|(manifest, object)| subject(file(manifest), Some(object)))
+            .map(|(manifest, object)| Subject {
+                // An item of a list has no document of its own.
+                written: (manifest.source.item.is_none())
+                    .then(|| (Arc::clone(&manifest.source.text), manifest.value.clone())),
+                ..subject(file(manifest), Some(object))
+            })
             .collect())
     }
 
@@ -323,6 +332,7 @@ fn subject_of_review(path: &Path) -> Result<Subject, Failure> {
         subresource: text("subResource").to_owned(),
         user: User::new(info["username"].as_str().unwrap_or_default(), groups),
         is_dry_run: request["dryRun"] == true,
+        written: None,
     })
 }
 
@@ -398,7 +408,9 @@ fn trace(one: &Evaluated, workspace: &Workspace) -> String {
             line.sign, line.outcome, line.detail
         ));
         if let lockstep_admission::trace::Event::Mutated(mutated) = &trace.event {
-            for operation in &mutated.patch {
+            let object = one.reviewed.before.as_ref();
+            let patch = object.map(|object| mask::patch(object, &mutated.patch));
+            for operation in patch.iter().flatten() {
                 text.push_str(&format!("      {operation}\n"));
             }
         }

@@ -1,13 +1,17 @@
 //! `lockstep policy`: admission policies on the command line, through the engine of the server.
 
 mod diff;
+mod edit;
 mod eval;
 mod export;
 mod findings;
+mod fmt;
 mod input;
 mod judge;
+mod layout;
 mod lint;
 mod locate;
+mod mask;
 mod order;
 mod report;
 mod scan;
@@ -25,6 +29,8 @@ pub(crate) enum Command {
     Convert(export::ConvertArguments),
     /// Write policies for a server without Lockstep's extensions, and say what is lost
     Export(export::Arguments),
+    /// Write policies and their expressions in the canonical layout
+    Fmt(fmt::Arguments),
     /// Find what a server refuses, and what it accepts and fails at later
     Lint(lint::Arguments),
     /// Show in which order mutating policies run, and what they read
@@ -44,6 +50,7 @@ pub(crate) fn run(command: &Command, quiet: bool) -> Result<Exit, Failure> {
         Command::Eval(arguments) => eval::run(arguments, quiet),
         Command::Convert(arguments) => export::convert(arguments, quiet),
         Command::Export(arguments) => export::export(arguments, quiet),
+        Command::Fmt(arguments) => fmt::run(arguments, quiet),
         Command::Lint(arguments) => lint::run(arguments, quiet),
         Command::Order(arguments) => order::run(arguments, quiet),
         Command::Scan(arguments) => scan::run(arguments, quiet),

@@ -1,15 +1,17 @@
 //! Evaluations as text and documents.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use lockstep_admission::diff::{changed_paths, json_patch, shown};
 use lockstep_admission::policy::FailurePolicy;
 use lockstep_admission::trace::{Event, Trace};
 use lockstep_object::{Object, Status};
+use lockstep_policy_webhook::carry::carry;
 use lockstep_write::offline::policies::{Reviewed, Workspace};
 use serde_json::{Value, json};
 
-use super::diff;
+use super::{diff, edit, mask};
 use crate::document;
 
 /// One evaluated object.
@@ -20,6 +22,8 @@ pub(super) struct Evaluated {
     pub(super) operation: &'static str,
     pub(super) user: String,
     pub(super) reviewed: Reviewed,
+    /// The document of the object, and what stands in it.
+    pub(super) written: Option<(Arc<str>, Value)>,
 }
 
 /// One line about one policy.
@@ -65,6 +69,14 @@ impl Evaluated {
                 detail: "no resourceRule names the resource".to_owned(),
             });
         }
+        for name in workspace.unbound() {
+            lines.push(Line {
+                policy: name.to_string(),
+                sign: "-",
+                outcome: "skipped",
+                detail: "no binding names the policy".to_owned(),
+            });
+        }
         lines
     }
 
@@ -73,12 +85,27 @@ impl Evaluated {
         let (Some(before), Some(after)) = (&self.reviewed.before, &self.reviewed.object) else {
             return String::new();
         };
+        if let Some(lines) = self.written_lines(before, after) {
+            return match lines.as_str() {
+                "" => String::new(),
+                lines => format!("--- {}\n+++ after admission\n{lines}", self.file),
+            };
+        }
         let text = |object: &Object| document::to_yaml(object.as_value());
+        let (before, after) = (&mask::object(before), &mask::changed(before, after));
         let lines = diff::lines(&text(before), &text(after));
         if lines.is_empty() {
             return String::new();
         }
         format!("--- {}\n+++ after admission\n{lines}", self.file)
+    }
+
+    /// The difference in the text of the user, with its comments, order and style; none if it cannot be shown so.
+    fn written_lines(&self, before: &Object, after: &Object) -> Option<String> {
+        let (text, value) = self.written.as_ref().filter(|_| !mask::is_secret(before))?;
+        let changed = carry(value, before.as_value(), after.as_value());
+        let edited = edit::edited(text, &json_patch(value, &changed), &changed)?;
+        Some(diff::lines(text, &edited))
     }
 
     /// The changes that policies made, as a JSON patch.

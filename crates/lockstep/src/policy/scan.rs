@@ -19,7 +19,7 @@ use lockstep_write::offline::policies::{Review, Reviewed, Unbound, Workspace, sh
 use serde_json::{Value, json};
 
 use super::findings::{self, Finding, Report, Rule};
-use super::input;
+use super::{input, mask};
 use crate::failure::{Exit, Failure};
 use crate::{document, output, remote};
 
@@ -215,7 +215,8 @@ impl Scan<'_> {
         let is_of_policies =
             reviewed.mutating.error.is_some() || reviewed.validating.error.is_some();
         let error = reviewed.error.as_ref().filter(|_| is_of_policies);
-        let verdicts = verdicts(&reviewed);
+        let patch = mask::patch(&object, &patch);
+        let verdicts = verdicts(&reviewed, &object);
         let is_found = error.is_some()
             || !patch.is_empty()
             || verdicts.iter().any(|verdict| verdict.result == "warn");
@@ -416,7 +417,7 @@ fn reference(object: &Object) -> Value {
 }
 
 /// One verdict for each policy that ran, the worst of its mutations and validations.
-fn verdicts(reviewed: &Reviewed) -> Vec<Verdict> {
+fn verdicts(reviewed: &Reviewed, object: &Object) -> Vec<Verdict> {
     const ORDER: [&str; 5] = ["skip", "pass", "warn", "error", "fail"];
     let rank = |result: &str| ORDER.iter().position(|known| *known == result);
     let mut verdicts: Vec<Verdict> = Vec::new();
@@ -433,7 +434,10 @@ fn verdicts(reviewed: &Reviewed) -> Vec<Verdict> {
                 None if mutated.patch.is_empty() => ("pass", String::new()),
                 None => (
                     "warn",
-                    format!("would change {}", Value::from(mutated.patch.clone())),
+                    format!(
+                        "would change {}",
+                        Value::from(mask::patch(object, &mutated.patch))
+                    ),
                 ),
             },
             Event::Validated(validated) => match &validated.failure {

@@ -10,7 +10,8 @@ use clap::ValueEnum;
 use jiff::{Span, Timestamp};
 use lockstep_apiserver::trust::{OwnServing, ServingIdentity, ServingNames};
 use lockstep_authz::Authorizer;
-use lockstep_object::Object;
+use lockstep_object::yaml::YAML_STACK_BYTES;
+use lockstep_object::{Object, json};
 use lockstep_policy_webhook::cluster::{Cluster, Connect, Source, follow_cluster};
 use lockstep_policy_webhook::configuration::{Endpoint, Settings, configurations};
 use lockstep_policy_webhook::{Files, Loaded, Metrics, Policies, Webhook, follow};
@@ -30,6 +31,12 @@ const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
 const CERTIFICATE_INTERVAL: Duration = Duration::from_secs(60);
 /// A certificate that expires sooner is worth a warning.
 const EXPIRY_WARNING_DAYS: i64 = 14;
+/// Threads decode YAML and JSON, whose depth takes stack.
+const STACK_BYTES: usize = if json::STACK_BYTES > YAML_STACK_BYTES {
+    json::STACK_BYTES
+} else {
+    YAML_STACK_BYTES
+};
 /// Folder of certificates that the webhook makes.
 const OWN_FOLDER: &str = "lockstep-policy-webhook";
 
@@ -226,6 +233,7 @@ pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
     start_log(arguments.verbosity, arguments.logging_format);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .thread_stack_size(STACK_BYTES)
         .build();
     let runtime =
         runtime.map_err(|error| configuration(format!("starting the runtime: {error}")))?;

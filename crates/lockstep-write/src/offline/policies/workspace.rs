@@ -32,6 +32,8 @@ pub struct Workspace {
     objects: BTreeMap<(Box<str>, Box<str>), Vec<Kept>>,
     /// Warnings for the authors of policies and bindings.
     warnings: Vec<String>,
+    /// Names of policies without a binding.
+    unbound: Vec<Box<str>>,
 }
 
 /// Group of custom resources that stand for policies and bindings, in clusters whose server does not have those.
@@ -114,6 +116,7 @@ impl Workspace {
             set: PolicySet::default(),
             objects: BTreeMap::new(),
             warnings: Vec::new(),
+            unbound: Vec::new(),
         };
         let mut stored = Stored::default();
         let mut rejections = Vec::new();
@@ -137,6 +140,7 @@ impl Workspace {
         if unbound == Unbound::Bound {
             workspace.warnings.extend(stored.bind_all());
         }
+        workspace.unbound = stored.unbound();
         workspace.set = stored.into_set();
         Ok(workspace)
     }
@@ -183,6 +187,11 @@ impl Workspace {
     /// The bound policies.
     pub fn policies(&self) -> &PolicySet {
         &self.set
+    }
+
+    /// Names of policies without a binding, which have no effect.
+    pub fn unbound(&self) -> &[Box<str>] {
+        &self.unbound
     }
 
     /// Warnings for the authors of policies and bindings.
@@ -459,6 +468,17 @@ impl Stored {
             }
         }
         said
+    }
+
+    fn unbound(&self) -> Vec<Box<str>> {
+        let is_bound = |bindings: &[Arc<Binding>], name: &str| {
+            bindings.iter().any(|binding| *binding.policy == *name)
+        };
+        let mutating = self.mutating.iter().map(|policy| &policy.common.name);
+        let mutating = mutating.filter(|name| !is_bound(&self.mutating_bindings, name));
+        let validating = self.validating.iter().map(|policy| &policy.common.name);
+        let validating = validating.filter(|name| !is_bound(&self.validating_bindings, name));
+        mutating.chain(validating).cloned().collect()
     }
 
     fn into_set(self) -> PolicySet {
