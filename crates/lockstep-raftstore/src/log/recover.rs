@@ -98,10 +98,13 @@ impl Recovered {
             if index > self.last().index + 1 {
                 return false;
             }
-            // Entries before the base were replaced by a checkpoint.
             if index > self.base.index {
                 self.truncate(index - 1);
                 self.entries.push(entry);
+            } else {
+                // The base itself was replaced: the header of the oldest segment tells what was before it then.
+                self.entries.clear();
+                self.base = entry.position;
             }
         }
         true

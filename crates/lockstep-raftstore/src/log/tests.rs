@@ -162,6 +162,24 @@ fn a_lost_segment_is_noticed_by_the_next_one() {
 }
 
 #[test]
+fn an_entry_before_the_oldest_segment_replaces_what_its_header_tells() {
+    let mut files = Files::new();
+    let mut log = open(&mut files, 1);
+    for (index, term) in [(1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (4, 2)] {
+        let ops = log.append(&[write(vec![entry(index, term)], term)]);
+        perform(&mut files, ops);
+    }
+    // The header of the oldest segment that is left has entry 3 of term 1.
+    for sequence in 1..=4 {
+        files.remove(&segment::name(sequence));
+    }
+    let found = recover(Some(IDENTITY), &files, Checkpointed::Own(at(3, 2)));
+    let found = found.expect("the log is whole");
+    assert_eq!((found.base, found.last()), (at(2, 2), at(4, 2)));
+    assert_eq!(found.entries, [entry(3, 2), entry(4, 2)]);
+}
+
+#[test]
 fn a_log_of_another_member_and_one_of_a_newer_version_are_refused() {
     let mut files = Files::new();
     let _log = open(&mut files, 1 << 20);

@@ -60,6 +60,9 @@ pub(super) fn snapshot_name(index: u64) -> String {
     format!("snapshot-{index:016x}.state")
 }
 
+/// Size from which a write of a state is not made longer.
+const WRITE_BYTES_ENOUGH: usize = 1 << 20;
+
 /// Index of a state's file, and whether another member sent it.
 fn state_of(name: &str) -> Option<(u64, bool)> {
     let own = name.strip_prefix("checkpoint-");
@@ -167,15 +170,24 @@ pub(super) fn write_state(state: &State, unfinished: &str, name: String) -> Vec<
     let mut ops = vec![FileOp::Create {
         name: unfinished.clone(),
     }];
-    let mut offset = 0;
-    state.encode_to(|piece| {
+    let (mut offset, mut buffer) = (0, Vec::new());
+    let mut flush = |buffer: &mut Vec<u8>| {
+        let bytes = Bytes::from(std::mem::take(buffer));
+        let length = bytes.len() as u64;
         ops.push(FileOp::Write {
             name: unfinished.clone(),
             offset,
-            bytes: Bytes::copy_from_slice(piece),
+            bytes,
         });
-        offset += piece.len() as u64;
+        offset += length;
+    };
+    state.encode_to(|piece| {
+        buffer.extend_from_slice(piece);
+        if buffer.len() >= WRITE_BYTES_ENOUGH {
+            flush(&mut buffer);
+        }
     });
+    flush(&mut buffer);
     ops.push(FileOp::Sync {
         name: unfinished.clone(),
     });

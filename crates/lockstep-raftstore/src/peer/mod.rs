@@ -1,7 +1,7 @@
 //! Messages between members.
 //!
-//! They are our own protobuf messages, decoded with limits by prost; [`convert`] turns them into those of the Raft
-//! library, whose own parser never sees a byte from the network.
+//! They are protobuf messages of our own, decoded by prost and turned into those of the Raft library, whose own parser
+//! never sees a byte from the network.
 
 mod convert;
 
