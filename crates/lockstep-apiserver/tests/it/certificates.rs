@@ -69,7 +69,8 @@ async fn certificates_are_approved_and_signed_for_signers_that_one_stands_for() 
         assert_eq!(admin.write("POST", requests, &asked).await.status, 201);
     }
     let mut alice = server.client(None).await;
-    let condition = |kind: &str| json!({ "status": { "conditions": [{ "type": kind, "status": "True", "reason": "R", "message": "m" }] } });
+    let one = |kind: &str| json!({ "type": kind, "status": "True", "reason": "R", "message": "m" });
+    let conditions = |all: &[Value]| json!({ "status": { "conditions": all } });
     let mut patch = async |path: &str, body: &Value| {
         let headers = [
             ("content-type", "application/merge-patch+json"),
@@ -78,7 +79,9 @@ async fn certificates_are_approved_and_signed_for_signers_that_one_stands_for() 
         let path = format!("{requests}/{path}");
         alice.send("PATCH", &path, &headers, body.to_string()).await
     };
-    let (yes, failed) = (condition("Approved"), condition("Failed"));
+    let (yes, failed) = (conditions(&[one("Approved")]), conditions(&[one("Failed")]));
+    // An approval cannot be removed.
+    let both = conditions(&[one("Approved"), one("Failed")]);
     let labelled = json!({ "metadata": { "labels": { "a": "b" } } });
     while patch("a/status", &labelled).await.status == 403 {}
     for (path, body, refusal) in [
@@ -90,7 +93,7 @@ async fn certificates_are_approved_and_signed_for_signers_that_one_stands_for() 
         ("a/approval", &yes, None),
         (
             "a/status",
-            &failed,
+            &both,
             Some("sign requests with signerName \"ex.io/s\""),
         ),
         ("a/status", &labelled, None),

@@ -172,7 +172,7 @@ mod tests {
         edited(TEXT, &json_patch(&before, &after), &after)
     }
 
-    /// ux.md §5/P5
+    /// ux.md §5
     #[test]
     fn everything_that_does_not_change_stays_as_it_is_written() {
         let found = change(|pod| {

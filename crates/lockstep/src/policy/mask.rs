@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// ux.md §6/T3
+    /// ux.md §6
     #[test]
     fn values_of_secrets_are_hidden_and_those_of_others_are_not() {
         let of_kind = |kind: &str| {
