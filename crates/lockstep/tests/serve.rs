@@ -33,7 +33,17 @@ struct Server {
 }
 
 impl Server {
+    /// Starts a server whose log is discarded.
     fn start(folder: &Path, more: &[&str]) -> Self {
+        let server = Self::logged(folder, more);
+        Self {
+            process: server.process.drained(),
+            ..server
+        }
+    }
+
+    /// Starts a server whose log is kept until its end.
+    fn logged(folder: &Path, more: &[&str]) -> Self {
         let data = folder.join("data");
         let mut arguments = vec![
             "serve",
@@ -49,7 +59,7 @@ impl Server {
             .find_map(|line| line.strip_prefix("  server      "));
         let url = url.unwrap().to_owned();
         Self {
-            process: process.drained(),
+            process,
             url,
             announced,
         }
@@ -155,7 +165,7 @@ fn a_hangup_opens_the_audit_log_again() {
 #[test]
 fn a_refused_handshake_is_logged_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::logged(folder.path(), &[]);
     let address = server.url.strip_prefix("https://").unwrap();
     drop(TcpStream::connect(address).unwrap());
     let mut stream = TcpStream::connect(address).unwrap();
