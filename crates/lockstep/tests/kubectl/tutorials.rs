@@ -122,13 +122,14 @@ fn updated(text: &str, said: impl Fn(&str) -> String) -> String {
 /// Each tutorial behind each other one, and behind itself.
 #[test]
 fn tutorials_work_in_any_order_on_one_server() {
-    let [stable, away, accident] = [
+    let [stable, away, accident, mutation] = [
         "docs/tutorials/a-field-from-alpha-to-stable.md",
         "docs/tutorials/a-field-goes-away.md",
         "docs/tutorials/the-accident-of-two-bundles.md",
+        "docs/tutorials/first-mutation-in-a-server.md",
     ];
     run_all(&[
-        stable, away, accident, away, stable, accident, accident, stable,
+        mutation, stable, away, accident, away, stable, accident, accident, stable, mutation,
     ]);
 }
 
