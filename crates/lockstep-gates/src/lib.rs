@@ -195,14 +195,14 @@ mod tests {
             assert_eq!(
                 refused.unwrap_err().to_string(),
                 format!(
-                    "unrecognized feature gate: {gate} (a Kubernetes gate without effect here)"
+                    "unrecognized feature gate: {gate} (a Kubernetes gate without effect here; `--foreign-feature-gates=ignore` skips it)"
                 )
             );
         }
         let builder = Builder::new(registry()).flag("DynamicResourceAllocation=true");
         assert_eq!(
             builder.check().unwrap_err().to_string(),
-            "unrecognized feature gate: DynamicResourceAllocation (a Kubernetes gate without effect here)"
+            "unrecognized feature gate: DynamicResourceAllocation (a Kubernetes gate without effect here; `--foreign-feature-gates=ignore` skips it)"
         );
         let options = Options {
             foreign: ForeignGates::Ignore,

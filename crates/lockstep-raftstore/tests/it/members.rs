@@ -111,7 +111,7 @@ fn a_leader_that_is_to_be_removed_hands_over_and_the_next_one_removes_it() {
 
 #[test]
 fn the_leadership_moves_to_voters_only_and_from_the_leader_only() {
-    // etcd-api.md §5/MoveLeader.
+    // etcd-api.md §5.
     let mut net = Net::start(3);
     let leader = net.elect();
     let added = change(&mut net, leader, learner(MemberId(77)));

@@ -89,7 +89,7 @@ fn every_member_reads_what_was_acknowledged() {
 
 #[test]
 fn leases_are_kept_alive_by_the_leader_alone() {
-    // etcd-api.md §4/KeepAlive.
+    // etcd-api.md §4.
     let mut net = Net::start(3);
     let leader = net.elect();
     let lease = lockstep_mvcc::LeaseId(7);
