@@ -11,6 +11,7 @@ mod config;
 mod connection;
 mod error;
 mod hangup;
+mod query;
 mod server;
 mod trust;
 mod unverified;
@@ -21,6 +22,7 @@ pub use config::ConfigError;
 pub use connection::{Connection, Failure, ResponseBody};
 pub use error::{CallError, Problem, Unresolved};
 pub use lockstep_object::webhook::{ClientConfig, ClientConfigError, Endpoint};
+pub use query::query_value;
 pub use server::{ConnectError, Server};
 pub use trust::{ServerTrust, TlsError, tls_config};
 

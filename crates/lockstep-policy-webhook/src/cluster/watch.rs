@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::header::{ACCEPT, AUTHORIZATION, HOST};
 use hyper::{Request, Response};
-use lockstep_callout::ResponseBody;
+use lockstep_callout::{ResponseBody, query_value};
 use lockstep_object::{Object, Value, json as text};
 use lockstep_write::offline::policies::Collection;
 use tokio::sync::mpsc::Sender;
@@ -97,7 +97,7 @@ impl Follower {
     async fn list(&self) -> Result<Option<(Vec<Object>, String)>, Ended> {
         let (mut objects, mut token) = (Vec::new(), String::new());
         loop {
-            let query = format!("limit={LIST_PAGE}&continue={}", encoded(&token));
+            let query = format!("limit={LIST_PAGE}&continue={}", query_value(&token));
             let response = timeout(REQUEST_MAX, self.get(&query)).await;
             let response = response.map_err(|_| "no answer in time".to_owned())??;
             if response.status() == 404 {
@@ -134,7 +134,7 @@ impl Follower {
     async fn watch_from(&self, version: &mut String) -> Result<bool, Ended> {
         let query = format!(
             "watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}&resourceVersion={}",
-            encoded(version)
+            query_value(version)
         );
         let response = timeout(REQUEST_MAX, self.get(&query)).await;
         let response = response.map_err(|_| "no answer in time".to_owned())??;
@@ -225,16 +225,4 @@ impl Follower {
         let sent = connection.send_streaming(request).await;
         sent.map_err(|error| error.to_string())
     }
-}
-
-/// A value of a query.
-fn encoded(value: &str) -> String {
-    let encode = |byte: u8| {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            char::from(byte).to_string()
-        } else {
-            format!("%{byte:02X}")
-        }
-    };
-    value.bytes().map(encode).collect()
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hyper::Method;
+use lockstep_callout::query_value;
 use lockstep_object::json;
 use serde_json::Value;
 
@@ -129,7 +130,7 @@ impl Access {
             if next.is_empty() {
                 return Ok(());
             }
-            token = encoded(&next);
+            token = query_value(&next);
         }
     }
 
@@ -154,16 +155,4 @@ impl Access {
             warnings: answered.warnings,
         })
     }
-}
-
-/// A value of a query.
-fn encoded(value: &str) -> String {
-    let encode = |byte: u8| {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            char::from(byte).to_string()
-        } else {
-            format!("%{byte:02X}")
-        }
-    };
-    value.bytes().map(encode).collect()
 }
