@@ -11,7 +11,7 @@ use crate::parser;
 use crate::plan::{self, Plan};
 use crate::types::Type;
 use crate::value::{Arena, Fault, List, Map, Value};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A compiled expression. It can be shared between threads and run any number of times.
 #[derive(Debug)]
@@ -113,6 +113,7 @@ impl Env {
                 checked,
                 env,
                 ty,
+                named_reads: OnceLock::new(),
             }),
             plan,
         }

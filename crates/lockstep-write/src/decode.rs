@@ -110,15 +110,20 @@ pub(super) fn fit(
     };
     let object = check_body_kind(value, body, &served.gvk(), origin);
     let mut object = object.map_err(Unfit::Kind)?;
+    check_metadata(&mut object, unknown).map_err(Unfit::Type)?;
+    let strategy = &served.resource.strategy;
+    let checked = strategy.check_types(served.version, &mut object, unknown);
+    checked.map_err(Unfit::Type)?;
+    Ok(object)
+}
+
+/// Checks the types of the fields of `metadata`. Unknown fields are dropped and reported.
+pub(crate) fn check_metadata(object: &mut Object, unknown: &mut Vec<String>) -> Result<(), String> {
     let metadata = object
         .fields_mut()
         .entry("metadata")
         .or_insert_with(|| Value::Object(serde_json::Map::new()));
     let path = Path::ROOT.field("metadata");
     normalize_metadata(metadata, &path, Malformed::Refuse, unknown)
-        .map_err(|error| Unfit::Type(error.to_string()))?;
-    let strategy = &served.resource.strategy;
-    let checked = strategy.check_types(served.version, &mut object, unknown);
-    checked.map_err(Unfit::Type)?;
-    Ok(object)
+        .map_err(|error| error.to_string())
 }

@@ -29,6 +29,9 @@ enum Change {
     SetTo(Vec<Value>),
 }
 
+/// Largest number of values of a literal.
+const VALUES_MAX: usize = 1 << 18;
+
 /// Merges a literal into a value of a type.
 ///
 /// `complete` are the fields whose lists, if they are sets, replace the whole set. Fails with all errors of the
@@ -44,6 +47,7 @@ pub(super) fn merge(
         dialect,
         complete,
         errors: Vec::new(),
+        values_left: VALUES_MAX,
         atomics: Vec::new(),
         afterwards: Vec::new(),
         at: Position::default(),
@@ -103,6 +107,8 @@ struct Builder<'a> {
     dialect: Dialect,
     complete: &'a BTreeSet<Vec<Segment>>,
     errors: Vec<String>,
+    /// Values that may still be visited: lists that are in others many times make few bytes many values.
+    values_left: usize,
     atomics: Vec<String>,
     afterwards: Vec<Afterwards>,
     at: Position,
@@ -121,6 +127,10 @@ impl Builder<'_> {
         live: Option<&Value>,
         reach: Reach,
     ) -> Option<Value> {
+        self.values_left = self.values_left.checked_sub(1)?;
+        if self.values_left == 0 {
+            self.error(&format!("the result has more than {VALUES_MAX} values"));
+        }
         match value {
             CelValue::Optional(Some(value)) => self.value(value, ty, live, reach),
             CelValue::Null | CelValue::Optional(None) => {

@@ -1,5 +1,6 @@
 //! Compilation of the expressions of one policy, with a field error for each that fails.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lockstep_cel::{Env, Program, Type, Version, issue};
@@ -19,8 +20,13 @@ pub(crate) struct Compiler<'a> {
     params: HasParams,
     /// Successfully compiled variables so far, which later expressions see.
     variables: Vec<(Box<str>, Arc<Program>)>,
+    /// Environments with the first variables, by version and use, so that each variable is added once.
+    envs: BTreeMap<(Version, Use), (usize, Env)>,
     errors: FieldErrors,
 }
+
+/// Largest number of variables of a policy.
+const VARIABLES_MAX: usize = 256;
 
 impl<'a> Compiler<'a> {
     /// For validation.
@@ -31,6 +37,7 @@ impl<'a> Compiler<'a> {
             version: Some(version),
             params: has_params(policy.at(&["spec"]).unwrap_or(&null)),
             variables: Vec::new(),
+            envs: BTreeMap::new(),
             errors: FieldErrors::new(),
         }
     }
@@ -52,19 +59,23 @@ impl<'a> Compiler<'a> {
     }
 
     /// The environment of an expression.
-    pub(crate) fn env(&self, kind: ExpressionKind, purpose: Use, expression: &str) -> Env {
+    pub(crate) fn env(&mut self, kind: ExpressionKind, purpose: Use, expression: &str) -> Env {
         let version = match self.version {
             Some(version) if !self.stored.has(kind, expression) => version,
             _ => Version::LATEST,
         };
-        let env = envs::of_version(version, purpose, self.params);
-        let mut env = Env::clone(&env);
-        if purpose != Use::Conditions {
-            for (name, program) in &self.variables {
-                env = env.with_lazy_variable(name, program);
-            }
+        let params = self.params;
+        if purpose == Use::Conditions {
+            return Env::clone(&envs::of_version(version, purpose, params));
         }
-        env
+        let known = self.envs.entry((version, purpose));
+        let (added, env) =
+            known.or_insert_with(|| (0, Env::clone(&envs::of_version(version, purpose, params))));
+        for (name, program) in &self.variables[*added..] {
+            *env = env.clone().with_lazy_variable(name, program);
+        }
+        *added = self.variables.len();
+        env.clone()
     }
 
     /// Compiles the variables of a policy.
@@ -72,6 +83,11 @@ impl<'a> Compiler<'a> {
         let path = Path::ROOT.field("spec");
         let path = path.field("variables");
         let mut variables = Vec::new();
+        let count = list(spec, "variables").len();
+        if count > VARIABLES_MAX && self.version.is_some() {
+            self.error(FieldError::too_many(&path, count, VARIABLES_MAX));
+            return variables;
+        }
         for (index, variable) in list(spec, "variables").iter().enumerate() {
             let path = path.index(index);
             let name = text(variable, "name");

@@ -281,13 +281,42 @@ impl<'a> Walker<'a> {
             .iter()
             .find(|(known, _)| **known == *name)
             .map(|(_, expression)| expression);
-        let Some(mut walker) = expression.and_then(|expression| Walker::of(expression)) else {
+        let Some(expression) = expression else {
             return Origin::Computed;
         };
-        let origin = walker.origin(walker.ast.root());
-        self.reads.extend(walker.reads);
-        self.probed.extend(walker.probed);
-        origin
+        let named = NamedReads::of(expression);
+        self.reads.extend(named.reads.iter().cloned());
+        self.probed.extend(named.probed.iter().cloned());
+        named.origin.clone()
+    }
+}
+
+/// Reads of a named expression, and the origin of its value.
+#[derive(Debug)]
+pub(crate) struct NamedReads {
+    origin: Origin,
+    reads: BTreeSet<FieldPath>,
+    probed: BTreeSet<FieldPath>,
+}
+
+impl NamedReads {
+    /// Analyzes an expression, or returns what was found before.
+    pub(crate) fn of(expression: &Expression) -> &Self {
+        expression.named_reads.get_or_init(|| {
+            let Some(mut walker) = Walker::of(expression) else {
+                return Self {
+                    origin: Origin::Computed,
+                    reads: BTreeSet::new(),
+                    probed: BTreeSet::new(),
+                };
+            };
+            let origin = walker.origin(walker.ast.root());
+            Self {
+                origin,
+                reads: walker.reads,
+                probed: walker.probed,
+            }
+        })
     }
 }
 

@@ -112,6 +112,32 @@ fn reads_and_writes_are_those_of_the_table() {
     }
 }
 
+/// A chain in which each variable names the one before it ten times, and a list of patches that does.
+#[test]
+fn chains_of_variables_are_analyzed_once() {
+    let chain = |mut env: Env, first: &str, times: usize| {
+        let program = env.compile(first).unwrap();
+        env = env.with_lazy_variable("v0", &program);
+        for at in 1..=40 {
+            let named = format!("variables.v{}", at - 1);
+            let text = vec![named.as_str(); times].join(" + ");
+            let program = env.compile(&text).unwrap();
+            env = env.with_lazy_variable(&format!("v{at}"), &program);
+        }
+        env
+    };
+    let texts = chain(env(), "string(object.a)", 10);
+    check(
+        &texts,
+        "Object{data: {\"r\": variables.v40}}",
+        &["object.a"],
+        &["data.r"],
+    );
+    let patch = "[JSONPatch{op: \"remove\", path: \"/a\"}]";
+    let patches = chain(env(), patch, 2);
+    check(&patches, "variables.v40", &[], &["a"]);
+}
+
 #[test]
 fn variables_read_what_their_expressions_read() {
     let env = env();

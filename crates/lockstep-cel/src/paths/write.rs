@@ -7,6 +7,7 @@ use crate::ast::{Ast, Expr, FieldInit, FoldKind, Literal, NodeId};
 use crate::env::{Env, Expression};
 use crate::mutation::JSON_PATCH;
 use crate::types::Type;
+use std::collections::BTreeSet;
 
 /// A write nothing is known of.
 pub(super) fn anything() -> Write {
@@ -31,6 +32,7 @@ pub(super) fn collect(expression: &Expression, paths: &mut Paths) {
             ast: &expression.ast,
             env: &expression.env,
             paths,
+            visited: &mut BTreeSet::new(),
         };
         collector.result(expression.ast.root(), false);
     }
@@ -44,6 +46,8 @@ struct Collector<'a, 'p> {
     ast: &'a Ast,
     env: &'a Env,
     paths: &'p mut Paths,
+    /// Named expressions so far, by address and whether their writes are conditional.
+    visited: &'p mut BTreeSet<(usize, bool)>,
 }
 
 impl<'a> Collector<'a, '_> {
@@ -106,10 +110,15 @@ impl<'a> Collector<'a, '_> {
             .map(|(_, expression)| expression);
         match expression {
             Some(expression) => {
+                let address = std::ptr::from_ref(&**expression).addr();
+                if !self.visited.insert((address, conditional)) {
+                    return;
+                }
                 let mut inner = Collector {
                     ast: &expression.ast,
                     env: &expression.env,
                     paths: self.paths,
+                    visited: self.visited,
                 };
                 inner.result(expression.ast.root(), conditional);
             }

@@ -100,70 +100,107 @@ pub enum ConversionError {
     /// Lists and maps nest too deeply.
     #[error("the value is nested deeper than 200 levels")]
     Depth,
+    /// Text and elements are too many, such as those of a list that is in another one many times.
+    #[error("the value is larger than 4 MiB as JSON")]
+    Size,
 }
 
 /// Deepest result that is written as JSON.
 const DEPTH_MAX: u16 = 200;
+/// Largest result that is written as JSON: the bytes of texts, and [`NODE_BYTES`] for each value.
+const BYTES_MAX: usize = 4 << 20;
+/// Bytes that each value counts.
+const NODE_BYTES: usize = 8;
 
 impl Value<'_> {
     /// The value as JSON: bytes in base64, timestamps and durations as strings, objects as their fields.
     pub fn to_json(&self) -> Result<Json, ConversionError> {
-        to_json(self, DEPTH_MAX)
+        let mut writer = Writer {
+            bytes_left: BYTES_MAX,
+        };
+        writer.value(self, DEPTH_MAX)
     }
 }
 
-fn to_json(value: &Value<'_>, depth: u16) -> Result<Json, ConversionError> {
-    let depth = depth.checked_sub(1).ok_or(ConversionError::Depth)?;
-    Ok(match value {
-        Value::Null | Value::Optional(None) => Json::Null,
-        Value::Bool(value) => Json::Bool(*value),
-        Value::Int(value) => Json::from(*value),
-        Value::Uint(value) => Json::from(*value),
-        Value::Double(value) => serde_json::Number::from_f64(*value)
-            .map(Json::Number)
-            .ok_or_else(|| ConversionError::Type("double".to_owned()))?,
-        Value::String(text) => Json::from(*text),
-        Value::Bytes(bytes) => Json::from(STANDARD.encode(bytes)),
-        Value::Timestamp(at) => Json::from(at.to_string()),
-        Value::Duration(span) => Json::from(span.to_string()),
-        Value::List(list) => {
-            let elements = list.values().map(|element| json_of(element, depth));
-            elements.collect::<Result<_, _>>()?
-        }
-        Value::Map(map) => {
-            let entries = map
-                .entries()
-                .map(|(key, value)| json_entry(&key, value, depth));
-            entries.collect::<Result<_, _>>()?
-        }
-        Value::Object(object) => {
-            let fields = object.fields.iter();
-            let fields =
-                fields.map(|(name, value)| Ok(((*name).to_owned(), to_json(value, depth)?)));
-            fields.collect::<Result<_, _>>()?
-        }
-        Value::Optional(Some(value)) => to_json(value, depth)?,
-        Value::Opaque(opaque) => opaque_json(opaque)?,
-        Value::Type(_) => return Err(ConversionError::Type("type".to_owned())),
-    })
+/// Converts values within the limits.
+struct Writer {
+    bytes_left: usize,
 }
 
-fn json_of(value: Eval<'_>, depth: u16) -> Result<Json, ConversionError> {
-    match value {
-        Ok(value) => to_json(&value, depth),
-        Err(Fault::Encoded(text)) => Ok(Json::from(text)),
-        Err(fault) => Err(ConversionError::Data(fault.to_string())),
+impl Writer {
+    fn spend(&mut self, bytes: usize) -> Result<(), ConversionError> {
+        let left = self.bytes_left.checked_sub(bytes);
+        self.bytes_left = left.ok_or(ConversionError::Size)?;
+        Ok(())
     }
-}
 
-fn json_entry(
-    key: &Value<'_>,
-    value: Eval<'_>,
-    depth: u16,
-) -> Result<(String, Json), ConversionError> {
-    match key {
-        Value::String(key) => Ok(((*key).to_owned(), json_of(value, depth)?)),
-        other => Err(ConversionError::Key(other.type_name().to_owned())),
+    fn value(&mut self, value: &Value<'_>, depth: u16) -> Result<Json, ConversionError> {
+        let depth = depth.checked_sub(1).ok_or(ConversionError::Depth)?;
+        self.spend(NODE_BYTES)?;
+        Ok(match value {
+            Value::Null | Value::Optional(None) => Json::Null,
+            Value::Bool(value) => Json::Bool(*value),
+            Value::Int(value) => Json::from(*value),
+            Value::Uint(value) => Json::from(*value),
+            Value::Double(value) => serde_json::Number::from_f64(*value)
+                .map(Json::Number)
+                .ok_or_else(|| ConversionError::Type("double".to_owned()))?,
+            Value::String(text) => {
+                self.spend(text.len())?;
+                Json::from(*text)
+            }
+            Value::Bytes(bytes) => {
+                self.spend(bytes.len())?;
+                Json::from(STANDARD.encode(bytes))
+            }
+            Value::Timestamp(at) => Json::from(at.to_string()),
+            Value::Duration(span) => Json::from(span.to_string()),
+            Value::List(list) => {
+                let elements = list.values().map(|element| self.result(element, depth));
+                elements.collect::<Result<_, _>>()?
+            }
+            Value::Map(map) => {
+                let entries = map
+                    .entries()
+                    .map(|(key, value)| self.entry(&key, value, depth));
+                entries.collect::<Result<_, _>>()?
+            }
+            Value::Object(object) => {
+                let fields = object.fields.iter();
+                let fields =
+                    fields.map(|(name, value)| Ok(((*name).to_owned(), self.value(value, depth)?)));
+                fields.collect::<Result<_, _>>()?
+            }
+            Value::Optional(Some(value)) => self.value(value, depth)?,
+            Value::Opaque(opaque) => opaque_json(opaque)?,
+            Value::Type(_) => return Err(ConversionError::Type("type".to_owned())),
+        })
+    }
+
+    fn result(&mut self, value: Eval<'_>, depth: u16) -> Result<Json, ConversionError> {
+        match value {
+            Ok(value) => self.value(&value, depth),
+            Err(Fault::Encoded(text)) => {
+                self.spend(text.len())?;
+                Ok(Json::from(text))
+            }
+            Err(fault) => Err(ConversionError::Data(fault.to_string())),
+        }
+    }
+
+    fn entry(
+        &mut self,
+        key: &Value<'_>,
+        value: Eval<'_>,
+        depth: u16,
+    ) -> Result<(String, Json), ConversionError> {
+        match key {
+            Value::String(key) => {
+                self.spend(key.len())?;
+                Ok(((*key).to_owned(), self.result(value, depth)?))
+            }
+            other => Err(ConversionError::Key(other.type_name().to_owned())),
+        }
     }
 }
 

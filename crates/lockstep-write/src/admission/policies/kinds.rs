@@ -7,6 +7,8 @@ use lockstep_kinds::{Table, typed};
 use lockstep_merge::types::Type;
 use lockstep_object::{GroupVersionResource, Object, Value};
 
+use crate::decode::check_metadata;
+
 /// A resource in one version.
 pub(crate) struct OfServed(pub(crate) Served);
 
@@ -29,6 +31,7 @@ impl Kind for OfServed {
     fn prune_and_default(&self, object: &mut Object, old: Option<&Object>) -> Result<(), String> {
         let Served { resource, version } = &self.0;
         let mut unknown = Vec::new();
+        check_metadata(object, &mut unknown)?;
         let typed = resource
             .strategy
             .check_types(*version, object, &mut unknown);
