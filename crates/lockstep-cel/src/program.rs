@@ -11,7 +11,7 @@ use crate::parser;
 use crate::plan::{self, Plan};
 use crate::types::Type;
 use crate::value::{Arena, Fault, List, Map, Value};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A compiled expression. It can be shared between threads and run any number of times.
 #[derive(Debug)]
@@ -113,7 +113,6 @@ impl Env {
                 checked,
                 env,
                 ty,
-                named_reads: OnceLock::new(),
             }),
             plan,
         }

@@ -8,11 +8,10 @@ use crate::ast::Ast;
 use crate::check::Checked;
 use crate::dialect::{Feature, Profile, Version};
 use crate::parser::Syntax;
-use crate::paths::NamedReads;
 use crate::schema::{Fields, ObjectType, Schema};
 use crate::types::Type;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Everything an expression is compiled against. Cheap to clone and to extend.
 #[derive(Debug, Clone)]
@@ -35,8 +34,6 @@ pub(crate) struct Expression {
     pub(crate) env: Env,
     /// Type of the result.
     pub(crate) ty: Type,
-    /// Reads of the expression as a named one; analyzed once, however often others refer to it.
-    pub(crate) named_reads: OnceLock<NamedReads>,
 }
 
 /// A name the caller binds when the expression runs.
@@ -150,8 +147,6 @@ impl Env {
     }
 
     pub(crate) fn with_lazy_expression(mut self, name: &str, expression: Arc<Expression>) -> Self {
-        // Analyzed now, so that a chain of names is never analyzed by recursion.
-        NamedReads::of(&expression);
         self.lazies.push((name.into(), expression));
         let fields = self
             .lazies

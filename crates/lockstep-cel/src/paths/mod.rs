@@ -9,7 +9,6 @@ mod scope;
 mod segment;
 mod write;
 
-pub(crate) use read::NamedReads;
 pub use scope::{MutationScope, ScopeStep};
 pub use segment::{FieldPath, Segment};
 

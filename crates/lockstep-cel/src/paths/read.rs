@@ -6,7 +6,9 @@ use crate::check::{Checked, Reference};
 use crate::env::{Env, Expression};
 use crate::schema::Fields;
 use crate::types::Type;
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// Origin of a value.
 #[derive(Debug, Clone)]
@@ -28,6 +30,8 @@ pub(super) struct Walker<'a> {
     pub(super) reads: BTreeSet<FieldPath>,
     /// Paths tested for presence.
     pub(super) probed: BTreeSet<FieldPath>,
+    /// Named expressions so far, by address: each is analyzed once, however often others refer to it.
+    named: Rc<RefCell<BTreeMap<usize, Rc<NamedReads>>>>,
 }
 
 impl<'a> Walker<'a> {
@@ -42,6 +46,7 @@ impl<'a> Walker<'a> {
             locals: Vec::new(),
             reads: BTreeSet::new(),
             probed: BTreeSet::new(),
+            named: Rc::default(),
         })
     }
 
@@ -284,40 +289,53 @@ impl<'a> Walker<'a> {
         let Some(expression) = expression else {
             return Origin::Computed;
         };
-        let named = NamedReads::of(expression);
+        let named = self.known(expression).unwrap_or_else(|| {
+            // An expression refers to earlier ones only, so in this order a chain of names is no recursion.
+            for (_, earlier) in &env.lazies {
+                if self.known(earlier).is_none() {
+                    let analyzed = Rc::new(self.analyze(earlier));
+                    self.named.borrow_mut().insert(address(earlier), analyzed);
+                }
+            }
+            self.known(expression).expect("it is one of them")
+        });
         self.reads.extend(named.reads.iter().cloned());
         self.probed.extend(named.probed.iter().cloned());
         named.origin.clone()
     }
+
+    fn known(&self, expression: &Expression) -> Option<Rc<NamedReads>> {
+        self.named.borrow().get(&address(expression)).cloned()
+    }
+
+    fn analyze(&self, expression: &Expression) -> NamedReads {
+        let Some(mut walker) = Walker::of(expression) else {
+            return NamedReads {
+                origin: Origin::Computed,
+                reads: BTreeSet::new(),
+                probed: BTreeSet::new(),
+            };
+        };
+        walker.named = Rc::clone(&self.named);
+        let origin = walker.origin(walker.ast.root());
+        NamedReads {
+            origin,
+            reads: walker.reads,
+            probed: walker.probed,
+        }
+    }
+}
+
+fn address(expression: &Expression) -> usize {
+    std::ptr::from_ref(expression).addr()
 }
 
 /// Reads of a named expression, and the origin of its value.
 #[derive(Debug)]
-pub(crate) struct NamedReads {
+struct NamedReads {
     origin: Origin,
     reads: BTreeSet<FieldPath>,
     probed: BTreeSet<FieldPath>,
-}
-
-impl NamedReads {
-    /// Analyzes an expression, or returns what was found before.
-    pub(crate) fn of(expression: &Expression) -> &Self {
-        expression.named_reads.get_or_init(|| {
-            let Some(mut walker) = Walker::of(expression) else {
-                return Self {
-                    origin: Origin::Computed,
-                    reads: BTreeSet::new(),
-                    probed: BTreeSet::new(),
-                };
-            };
-            let origin = walker.origin(walker.ast.root());
-            Self {
-                origin,
-                reads: walker.reads,
-                probed: walker.probed,
-            }
-        })
-    }
 }
 
 /// The place the values of an origin come from.
