@@ -84,6 +84,13 @@ impl Kind for WithMetadata<'_> {
     }
 
     fn prune_and_default(&self, object: &mut Object, old: Option<&Object>) -> Result<(), String> {
+        if !object
+            .fields()
+            .get("metadata")
+            .is_some_and(Value::is_object)
+        {
+            check_metadata(object, &mut Vec::new())?;
+        }
         let mut shown = Vec::new();
         for (field, value) in self.hidden {
             if !object.metadata().contains_key(*field) {
