@@ -133,9 +133,20 @@ impl Member {
         ready.wait().expect("a member starts again");
     }
 
-    /// Stops the process with SIGSTOP: it accepts connections and does not answer.
+    /// Stops the process with SIGSTOP: it accepts connections and does not answer. The signal is sent before each of its
+    /// threads has stopped, so the system is asked about them.
     pub(crate) fn freeze(&self) {
         self.signal("STOP");
+        let id = self.process.as_ref().expect("the member runs").id();
+        lockstep_testkit::wait::eventually_sync("every thread has stopped", || {
+            let threads = std::fs::read_dir(format!("/proc/{id}/task")).expect("it is there");
+            let stats = threads.map(|thread| {
+                let stat = thread.expect("a thread").path().join("stat");
+                std::fs::read_to_string(stat).unwrap_or_default()
+            });
+            let running: Vec<String> = stats.filter(|stat| !stat.contains(") T ")).collect();
+            lockstep_testkit::wait::holds(running.is_empty(), running)
+        });
     }
 
     pub(crate) fn thaw(&self) {
